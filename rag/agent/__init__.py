@@ -1,0 +1,1 @@
+"""The LangGraph agent: state, nodes, graph, events, citations."""

@@ -1,0 +1,1 @@
+"""Questions with known answers, metrics, and runners for the scripts."""

@@ -1,0 +1,1 @@
+"""From PDF files and digests to a searchable index."""

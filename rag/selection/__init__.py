@@ -1,0 +1,1 @@
+"""Choosing papers: where their facts come from."""

@@ -1,0 +1,1 @@
+"""What faces the network: HTTP API and limits."""

@@ -1,0 +1,362 @@
+"""Settings: one frozen tree feeds environment variables, sliders, docs and run records.
+
+Every knob has a default, bounds, a unit, a description and the source of its number. Knobs with
+``per_request=True`` may be sent with one question; they are checked against the same bounds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from rag.errors import InvalidSettingError
+
+RerankerName = Literal["flashrank-minilm-l12", "none"]
+EmbedderName = Literal["bge-small-en-v1.5", "text-embedding-3-small"]
+ProviderFailure = Literal["extractive", "error"]
+Verification = Literal["mark", "remove", "off"]
+
+
+def knob(
+    default: Any,
+    description: str,
+    *,
+    ge: float | None = None,
+    le: float | None = None,
+    unit: str = "",
+    source: str = "",
+    per_request: bool = False,
+) -> Any:
+    """A field of a settings section with everything that the page and the docs show of it."""
+    extra = {"unit": unit, "source": source, "per_request": per_request}
+    return Field(default, description=description, ge=ge, le=le, json_schema_extra=extra)
+
+
+class Section(BaseModel):
+    """Base of the sections: frozen, nothing unknown accepted."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class IndexingSettings(Section):
+    """How papers become chunks. Changing any of these makes another index."""
+
+    embedder: EmbedderName = knob("bge-small-en-v1.5", "Model that turns text into vectors.")
+    chunk_tokens: int = knob(
+        200,
+        "Target size of a passage, the unit of search.",
+        ge=60,
+        le=400,
+        unit="wordpieces",
+        source="DESIGN §5: ~200-token passages keep the right paper for 0.97 of fact questions",
+    )
+    overlap_sentences: int = knob(
+        2, "Sentences that a passage repeats from the one before it.", ge=0, le=4, unit="sentences"
+    )
+    overlap_tokens: int = knob(
+        60, "Most that the repeated sentences may take.", ge=0, le=150, unit="wordpieces"
+    )
+    min_chunk_tokens: int = knob(
+        20, "Shorter passages are dropped.", ge=0, le=60, unit="wordpieces"
+    )
+    max_chunk_tokens: int = knob(
+        400,
+        "Hard limit of a passage: with its title, or with a 64-token question, it must fit the "
+        "512 wordpieces of both local models.",
+        ge=100,
+        le=440,
+        unit="wordpieces",
+        source="DESIGN §5",
+    )
+    min_usable_characters: int = knob(
+        100, "A PDF with less text is a scan and is skipped.", ge=1, le=10_000, unit="characters"
+    )
+    seconds_per_file: float = knob(
+        60.0, "A worker that needs longer for one file is ended.", ge=1, le=600, unit="seconds"
+    )
+    workers: int = knob(2, "Processes that read PDFs side by side.", ge=1, le=64, unit="processes")
+
+
+class RetrievalSettings(Section):
+    """How many candidates each search brings and how they are fused."""
+
+    abstracts_per_query: int = knob(
+        5, "Abstracts by cosine, per sub-query.", ge=0, le=50, unit="chunks", per_request=True
+    )
+    passages_per_query: int = knob(
+        15, "Passages by cosine, per sub-query.", ge=0, le=100, unit="chunks", per_request=True
+    )
+    keyword_per_query: int = knob(
+        20, "Chunks by BM25, per sub-query.", ge=0, le=100, unit="chunks", per_request=True
+    )
+    rrf_k: int = knob(
+        60,
+        "Constant of reciprocal rank fusion: larger flattens the ranks.",
+        ge=1,
+        le=1000,
+        source="Cormack, Clarke, Büttcher 2009",
+        per_request=True,
+    )
+    pool_size: int = knob(
+        25, "Fused candidates that are reranked.", ge=1, le=100, unit="chunks", per_request=True
+    )
+    keep: int = knob(
+        8, "Most passages that reach the writer.", ge=1, le=20, unit="passages", per_request=True
+    )
+    keep_per_paper: int = knob(
+        3,
+        "Most passages of one paper where several papers are asked for.",
+        ge=1,
+        le=20,
+        unit="passages",
+        source="measured: 0.83 -> 0.93 of comparison questions (DESIGN §3)",
+        per_request=True,
+    )
+    context_tokens: int = knob(
+        440,
+        "Size of a kept passage together with its neighbours, as the reader gets it.",
+        ge=0,
+        le=2000,
+        unit="wordpieces",
+        source="DESIGN §5",
+        per_request=True,
+    )
+
+
+class RerankingSettings(Section):
+    """The reranker and the bars that its scores must clear.
+
+    A bar of None means the calibrated value of the chosen reranker.
+    """
+
+    name: RerankerName = knob("flashrank-minilm-l12", "Model that scores a passage for a question.")
+    bar: float | None = knob(
+        None, "Score to be kept at trusted fusion ranks.", ge=0, le=1, per_request=True
+    )
+    strict_bar: float | None = knob(
+        None, "Score to be kept at later fusion ranks.", ge=0, le=1, per_request=True
+    )
+    trusted_ranks: int = knob(
+        10, "Fusion ranks that get the lower bar.", ge=0, le=100, unit="ranks", per_request=True
+    )
+    hand_picked_floor: bool = knob(
+        True,
+        "Raise a hand-picked paper among the trusted ranks to the bar when it comes close and "
+        "another passage clears the bar unaided.",
+        per_request=True,
+    )
+    evidence_floor: float | None = knob(
+        None,
+        "Best raw score below which no grader may call the evidence sufficient.",
+        ge=0,
+        le=1,
+        per_request=True,
+    )
+
+
+class AgentSettings(Section):
+    """The loop."""
+
+    max_passes: int = knob(
+        2, "Retrieval passes in all for one question.", ge=1, le=3, unit="passes", per_request=True
+    )
+    max_question_characters: int = knob(
+        2000, "Longer questions are refused.", ge=50, le=20_000, unit="characters"
+    )
+    verification: Verification = knob(
+        "mark", "What happens to sentences that their passages do not support.", per_request=True
+    )
+    answer_sentences: int = knob(
+        6, "Most sentences of an extractive answer.", ge=1, le=12, unit="sentences"
+    )
+    history_turns: int = knob(3, "Earlier turns that a follow-up sees.", ge=0, le=10, unit="turns")
+
+
+class ReasoningSettings(Section):
+    """Which language model thinks, if any."""
+
+    provider: str = knob(
+        "",
+        "openai, openrouter, groq, huggingface, anthropic, ollama, compatible, extractive; "
+        "empty: by which key is present.",
+    )
+    model: str = knob("", "Model for all steps; empty: the provider's default.")
+    small_model: str = knob("", "Model for planning and grading; empty: the same.")
+    fallback_models: tuple[str, ...] = knob((), "OpenRouter: models tried next in one request.")
+    base_url: str = knob("", "Address of an OpenAI-compatible server.")
+    temperature: float | None = knob(None, "Sent only when set and accepted.", ge=0, le=2)
+    timeout_seconds: float = knob(45.0, "Longest wait for one call.", ge=1, le=45, unit="seconds")
+    max_retries: int = knob(2, "Retries of a call that may succeed later.", ge=0, le=5)
+    max_calls: int = knob(10, "Most model calls for one question.", ge=1, le=30, unit="calls")
+    max_answer_tokens: int = knob(900, "Longest answer.", ge=50, le=4000, unit="tokens")
+    on_provider_failure: ProviderFailure = knob(
+        "extractive", "Step down to the extractive reasoner, or answer with an error."
+    )
+
+
+class ServingSettings(Section):
+    """Where and how the app listens."""
+
+    host: str = knob("127.0.0.1", "Address to bind.")
+    concurrency: int = knob(4, "Questions worked on at once.", ge=1, le=64, unit="questions")
+    queue_size: int = knob(24, "Questions that may wait.", ge=1, le=1000, unit="questions")
+
+
+class Settings(BaseSettings):
+    """The whole tree. Environment: ``RAG_<SECTION>__<NAME>``, e.g. ``RAG_RETRIEVAL__KEEP=6``.
+
+    Raises ``InvalidSettingError`` through ``load_settings`` with one sentence per bad value.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="RAG_", env_nested_delimiter="__", frozen=True, extra="forbid"
+    )
+
+    data_dir: Path = knob(Path("data"), "Everything written at run time lies under this folder.")
+    index: Path | None = knob(None, "Folder of a built index; empty: the starter library.")
+    corpus_dir: Path = knob(Path("corpus"), "Manifest, topics and starter library.")
+    indexing: IndexingSettings = IndexingSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    reranking: RerankingSettings = RerankingSettings()
+    agent: AgentSettings = AgentSettings()
+    reasoning: ReasoningSettings = ReasoningSettings()
+    serving: ServingSettings = ServingSettings()
+
+    def with_overrides(self, overrides: Mapping[str, object]) -> Settings:
+        """These settings with per-request values such as ``{"retrieval.keep": 6}``.
+
+        Raises ``InvalidSettingError`` for an unknown name, one that may not be sent with a
+        question, or a value outside its bounds.
+        """
+        if not overrides:
+            return self
+        allowed = {item.name for item in describe_knobs(type(self)) if item.per_request}
+        tree = self.model_dump()
+        for name, value in overrides.items():
+            if name not in allowed:
+                raise InvalidSettingError(f"“{name[:60]}” is not a setting of a question.")
+            section, key = name.split(".")
+            tree[section][key] = value
+        changed = {name.split(".")[0] for name in overrides}
+        try:
+            sections = {
+                name: type(getattr(self, name)).model_validate(tree[name]) for name in changed
+            }
+        except ValidationError as error:
+            raise InvalidSettingError(one_sentence(error)) from None
+        return self.model_copy(update=sections)
+
+    def fingerprint(self) -> str:
+        """Short hash of everything that can change an answer (not paths, hosts or limits)."""
+        tree = self.model_dump(
+            mode="json", include={"indexing", "retrieval", "reranking", "agent", "reasoning"}
+        )
+        return short_hash(tree)
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One setting as docs, sliders and ``.env.example`` show it. ``name`` is ``section.field``."""
+
+    name: str
+    env: str
+    default: object
+    minimum: float | None
+    maximum: float | None
+    unit: str
+    source: str
+    description: str
+    per_request: bool
+
+
+def describe_knobs(settings_type: type[Settings] = Settings) -> list[Knob]:
+    """All knobs of the tree in order."""
+    found: list[Knob] = []
+    for name, field in settings_type.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, Section):
+            found += [
+                _describe(f"{name}.{key}", f"RAG_{name.upper()}__{key.upper()}", inner)
+                for key, inner in section.model_fields.items()
+            ]
+        else:
+            found.append(_describe(name, f"RAG_{name.upper()}", field))
+    return found
+
+
+def _describe(name: str, env: str, field: FieldInfo) -> Knob:
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    return Knob(
+        name=name,
+        env=env,
+        default=field.default,
+        minimum=_bound(field, "ge"),
+        maximum=_bound(field, "le"),
+        unit=str(extra.get("unit", "")),
+        source=str(extra.get("source", "")),
+        description=field.description or "",
+        per_request=bool(extra.get("per_request", False)),
+    )
+
+
+def _bound(field: FieldInfo, name: str) -> float | None:
+    values = [getattr(item, name) for item in field.metadata if getattr(item, name, None) is not None]
+    return float(values[0]) if values else None
+
+
+def one_sentence(error: ValidationError) -> str:
+    """A pydantic error as one plain sentence that shows no more than name and rule."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    name = ".".join(str(part) for part in first["loc"])
+    return f"The setting “{name}” is not usable: {first['msg']}."
+
+
+def short_hash(value: object) -> str:
+    """Twelve hex digits of the SHA-256 of a JSON value in canonical form."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+
+
+def _unknown_variables(environment: Mapping[str, str]) -> Iterator[str]:
+    known = {item.env for item in describe_knobs()}
+    sections = {name.upper() for name in Settings.model_fields}
+    for name in environment:
+        upper = name.upper()
+        if upper.startswith("RAG_") and upper not in known and upper[4:] not in sections:
+            yield name
+
+
+def load_settings(**values: Any) -> Settings:
+    """Settings from the environment, ``values`` first.
+
+    Raises ``InvalidSettingError`` with one sentence when a value is unusable or when a ``RAG_``
+    variable is unknown (a typo must not be silently ignored). The well-known bare name
+    ``LLM_PROVIDER`` sets ``reasoning.provider``.
+    """
+    unknown = sorted(_unknown_variables(os.environ))
+    if unknown:
+        raise InvalidSettingError(f"The environment variable {unknown[0]} is not a known setting.")
+    try:
+        settings = Settings(**values)
+    except ValidationError as error:
+        raise InvalidSettingError(one_sentence(error)) from None
+    provider = os.environ.get("LLM_PROVIDER", "").strip()
+    if provider and not settings.reasoning.provider:
+        reasoning = settings.reasoning.model_copy(update={"provider": provider})
+        settings = settings.model_copy(update={"reasoning": reasoning})
+    return settings
+
+
+def secret_from_environment(name: str) -> SecretStr | None:
+    """A key from the environment, wrapped so that no log or repr shows it; None when blank."""
+    value = os.environ.get(name, "").strip()
+    return SecretStr(value) if value and value.lower() not in {"null", "none"} else None

@@ -1,0 +1,1 @@
+"""The Gradio page: one small module per tab."""
