@@ -1,0 +1,310 @@
+"""Builder: a folder of PDFs -> a sealed generation, resumable, a process a file."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
+from pathlib import Path
+
+from rag.chunks import Chunk
+from rag.errors import IndexUnavailableError, UnreadablePaperError
+from rag.indexing.chunk_table import FILE_NAME, ChunkTable
+from rag.indexing.chunker import chunk_paper, mean_overlap
+from rag.indexing.digests import embedding_text
+from rag.indexing.document import PaperText
+from rag.indexing.generation import (
+    IndexManifest,
+    current_generation,
+    read_manifest,
+    seal,
+    settings_hash,
+    writer_lock,
+)
+from rag.indexing.paper_facts import PaperFacts, paper_of_pdf
+from rag.papers import Paper, split_version
+from rag.retrieval.embed import Embedder
+from rag.settings import IndexingSettings
+
+logger = logging.getLogger(__name__)
+Extract = Callable[[Path], PaperText]
+Progress = Callable[[str], None]
+
+
+@dataclass
+class BuildSummary:
+    """What became of each input; ``indexed + skipped + failed = inputs`` always holds."""
+
+    inputs: int = 0
+    indexed: int = 0
+    skipped: dict[str, list[str]] = field(default_factory=dict)
+    failed: dict[str, list[str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    chunks: int = 0
+    overlap: float = 0.0
+    seconds: float = 0.0
+    manifest: IndexManifest | None = None
+
+    def skip(self, reason: str, name: str) -> None:
+        """Count a file that is left out for a reason that is not a fault of the run."""
+        self.skipped.setdefault(reason, []).append(name)
+
+    def fail(self, reason: str, name: str) -> None:
+        """Count a file that should have become a paper but did not."""
+        self.failed.setdefault(reason, []).append(name)
+
+    @property
+    def skipped_count(self) -> int:
+        """Files left out."""
+        return sum(len(names) for names in self.skipped.values())
+
+    @property
+    def failed_count(self) -> int:
+        """Files that failed."""
+        return sum(len(names) for names in self.failed.values())
+
+    def lines(self) -> list[str]:
+        """The summary for a terminal."""
+        lines = [
+            f"{self.indexed} indexed + {self.skipped_count} skipped + {self.failed_count} failed "
+            f"= {self.inputs} files"
+        ]
+        for kind, reasons in (("skipped", self.skipped), ("failed", self.failed)):
+            for reason, names in sorted(reasons.items()):
+                shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+                lines.append(f"  {kind}, {reason}: {len(names)} ({shown})")
+        lines += [f"  note: {note}" for note in self.notes]
+        lines.append(f"mean overlap between neighbouring chunks: {self.overlap:.1%}")
+        if self.manifest:
+            lines.append(
+                f"index {self.manifest.fingerprint}: {self.manifest.papers} papers, "
+                f"{self.manifest.chunks} chunks, {self.seconds:.0f} s"
+            )
+        return lines
+
+
+def build_index(
+    files: list[Path],
+    root: Path,
+    facts: PaperFacts,
+    embedder: Embedder,
+    settings: IndexingSettings,
+    extract: Extract,
+    progress: Progress = lambda name: None,
+) -> BuildSummary:
+    """Index ``files`` below ``root`` and make the result the live generation.
+
+    A paper that the live or an interrupted generation already holds is skipped. ``extract`` runs
+    in a process of its own for each file and is ended after ``settings.seconds_per_file``;
+    ``progress`` is called with the name of each finished file.
+    Raises ``IndexUnavailableError`` when another process writes ``root`` or nothing was indexed.
+    """
+    started = time.monotonic()
+    key = settings_hash(settings, embedder.name)
+    with writer_lock(root):
+        building = _open_building(root, key)
+        table = ChunkTable(building, create=True)
+        try:
+            summary = BuildSummary(inputs=len(files))
+            todo = _unfinished(files, table.paper_ids(), summary)
+            _index_files(todo, table, facts, embedder, settings, extract, progress, summary)
+            summary.chunks = table.count()
+            summary.overlap = _overlap(table)
+        finally:
+            table.close()
+        summary.manifest = _seal_if_changed(building, root, key, embedder, summary)
+    summary.seconds = time.monotonic() - started
+    return summary
+
+
+def _open_building(root: Path, key: str) -> Path:
+    """The working directory: continued when one is there, else begun from the live generation."""
+    building = root / f"building-{key}"
+    if (building / FILE_NAME).is_file():
+        logger.info("continuing an interrupted build")
+        return building
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir(parents=True)
+    try:
+        live = current_generation(root)
+        manifest = read_manifest(live)
+    except IndexUnavailableError:
+        return building
+    if manifest.settings_hash == key:
+        shutil.copy2(live / FILE_NAME, building / FILE_NAME)
+    return building
+
+
+def _unfinished(files: list[Path], held: set[str], summary: BuildSummary) -> list[Path]:
+    """Files that are not in yet; several versions of one paper leave only the newest."""
+    newest: dict[str, Path] = {}
+    for path in sorted(files, key=lambda path: (_version_number(path), path.name)):
+        paper_id = file_paper_id(path)
+        if paper_id in newest:
+            summary.skip("another version of the same paper", newest[paper_id].name)
+        newest[paper_id] = path
+    todo: list[Path] = []
+    for paper_id, path in sorted(newest.items()):
+        if paper_id in held:
+            summary.skip("already in the index", path.name)
+        else:
+            todo.append(path)
+    return todo
+
+
+def _version_number(path: Path) -> int:
+    parts = split_version(path.stem)
+    return int(parts[1][1:]) if parts and parts[1] else 0
+
+
+def file_paper_id(path: Path) -> str:
+    """The id of a PDF file: the arXiv id of its name, else its name in safe characters."""
+    parts = split_version(path.stem)
+    if parts is not None:
+        return parts[0]
+    safe = "".join(char if char.isalnum() or char in "-._" else "-" for char in path.stem)
+    return safe.strip("-.")[:80].casefold() or "paper"
+
+
+def _index_files(
+    files: list[Path],
+    table: ChunkTable,
+    facts: PaperFacts,
+    embedder: Embedder,
+    settings: IndexingSettings,
+    extract: Extract,
+    progress: Progress,
+    summary: BuildSummary,
+) -> None:
+    for path, outcome in extract_all(files, settings, extract):
+        if isinstance(outcome, UnreadablePaperError):
+            note = summary.skip if outcome.skipped else summary.fail
+            note(outcome.reason, path.name)
+        else:
+            paper, chunks = _paper_and_chunks(path, outcome, facts, embedder, settings)
+            if not chunks:
+                summary.skip("no usable text", path.name)
+            elif paper.paper_id in table.paper_ids():
+                summary.skip("another version of the same paper", path.name)
+            else:
+                texts = [embedding_text(paper, chunk) for chunk in chunks]
+                table.add_paper(paper, chunks, embedder.embed_passages(texts))
+                summary.indexed += 1
+                summary.notes += [f"{path.name}: {note}" for note in outcome.notes]
+        progress(path.name)
+
+
+def _paper_and_chunks(
+    path: Path,
+    text: PaperText,
+    facts: PaperFacts,
+    embedder: Embedder,
+    settings: IndexingSettings,
+) -> tuple[Paper, list[Chunk]]:
+    paper, abstract, abstract_page = paper_of_pdf(file_paper_id(path), text, facts)
+    chunks = chunk_paper(
+        paper.paper_id, text, abstract, abstract_page, settings, embedder.count_tokens
+    )
+    limit = embedder.window - 2
+    title_size = embedder.count_tokens([paper.title])[0]
+    if title_size + settings.max_chunk_tokens > limit:
+        # An extreme title would push the end of a long passage out of the embedder's window.
+        paper = replace(paper, title=paper.title[:300])
+    return paper, chunks
+
+
+def extract_all(
+    files: list[Path], settings: IndexingSettings, extract: Extract
+) -> Iterator[tuple[Path, PaperText | UnreadablePaperError]]:
+    """Extract each file in a worker process; a hung or dead worker costs only its own file.
+
+    PyMuPDF is not thread-safe and cannot be interrupted, hence processes (pebble ends one that
+    exceeds its time and replaces one that died).
+    """
+    from pebble import ProcessPool
+
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["rag.indexing.extract"])
+    with ProcessPool(max_workers=settings.workers, context=context) as pool:
+        futures: list[tuple[Path, Future[PaperText]]] = [
+            (path, pool.schedule(extract, args=(path,), timeout=settings.seconds_per_file))
+            for path in files
+        ]
+        try:
+            for path, future in futures:
+                yield path, _outcome(future, settings.seconds_per_file)
+        finally:
+            for _, future in futures:
+                future.cancel()
+
+
+def _outcome(future: Future[PaperText], limit: float) -> PaperText | UnreadablePaperError:
+    from pebble import ProcessExpired
+
+    try:
+        return future.result()
+    except UnreadablePaperError as error:
+        return error
+    except TimeoutError:
+        return UnreadablePaperError("", reason=f"took over {limit:.0f} s", skipped=False)
+    except ProcessExpired:
+        return UnreadablePaperError("", reason="the reader crashed", skipped=False)
+    except Exception as error:
+        logger.warning("extraction failed: %s", type(error).__name__, exc_info=True)
+        return UnreadablePaperError(
+            "", reason=f"unexpected {type(error).__name__}", skipped=False
+        )
+
+
+def _overlap(table: ChunkTable) -> float:
+    values = [mean_overlap(table.of_paper(paper_id)) for paper_id in sorted(table.paper_ids())]
+    return sum(values) / len(values) if values else 0.0
+
+
+def _seal_if_changed(
+    building: Path, root: Path, key: str, embedder: Embedder, summary: BuildSummary
+) -> IndexManifest:
+    """Seal the work, or throw it away when nothing came in beside what is live."""
+    if not summary.indexed:
+        try:
+            manifest = read_manifest(current_generation(root))
+        except IndexUnavailableError:
+            manifest = None
+        if manifest is not None and manifest.chunks == summary.chunks:
+            shutil.rmtree(building, ignore_errors=True)
+            return manifest
+    if not summary.chunks:
+        shutil.rmtree(building, ignore_errors=True)
+        raise IndexUnavailableError(
+            "No file became a paper, so no index was made:\n" + "\n".join(summary.lines()[:-1])
+        )
+    return seal(
+        building,
+        root,
+        kind="built",
+        embedder=embedder.name,
+        dimension=embedder.dimension,
+        settings_key=key,
+    )
+
+
+def pdf_files(directory: Path) -> list[Path]:
+    """The PDFs of a folder (not of its sub-folders), by name.
+
+    Raises ``IndexUnavailableError`` when the folder is missing or holds none.
+    """
+    if not directory.is_dir():
+        raise IndexUnavailableError(f"The folder “{directory.name}” does not exist.")
+    files = sorted(path for path in directory.iterdir() if path.suffix.casefold() == ".pdf")
+    if not files:
+        raise IndexUnavailableError(f"The folder “{directory.name}” holds no PDF.")
+    return files
+
+
+def records_wanted(files: list[Path]) -> Mapping[str, Path]:
+    """Paper id -> file, for looking up metadata records."""
+    return {file_paper_id(path): path for path in files}

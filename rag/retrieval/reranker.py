@@ -1,0 +1,34 @@
+"""Reranker: scores how well a passage answers a query; one small file per implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The bars that fit one reranker's scores (0..1).
+
+    ``bar`` is for trusted fusion ranks, ``strict_bar`` for later ones; ``floor_minimum`` is the
+    least own score at which a hand-picked paper may be raised to the bar; below
+    ``evidence_floor`` (best raw score) no evidence is sufficient; ``sure`` is a best score at
+    which evidence needs little else to be believed.
+    """
+
+    bar: float
+    strict_bar: float
+    floor_minimum: float
+    evidence_floor: float
+    sure: float
+
+
+class Reranker(Protocol):
+    """What retrieval needs of a reranker. A score depends on nothing but query and passage."""
+
+    name: str
+    calibration: Calibration
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """Scores in 0..1 of ``(query, passage)`` pairs, in their order; ``[]`` for none."""
