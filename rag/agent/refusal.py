@@ -1,0 +1,36 @@
+"""Refusal: saying plainly that the library does not hold the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rag.results import NearestPaper
+from rag.retrieval.candidate import Candidate
+
+NOT_COVERED = "The library does not cover this."
+
+
+def refusal_text(pool: Sequence[Candidate]) -> str:
+    """One or two sentences: not covered, and the nearest topic that the library does hold."""
+    near = nearest_papers(pool, most=1)
+    if not near:
+        return NOT_COVERED
+    topic = near[0].topic
+    subject = f"the topic “{topic}”" if topic else f"the paper “{near[0].title}”"
+    return f"{NOT_COVERED} The nearest that it holds is {subject}."
+
+
+def nearest_papers(pool: Sequence[Candidate], most: int = 3) -> tuple[NearestPaper, ...]:
+    """The papers that came closest, best first, with their best raw score."""
+    best: dict[str, Candidate] = {}
+    for item in sorted(pool, key=lambda candidate: candidate.order):
+        best.setdefault(item.paper.paper_id, item)
+    return tuple(
+        NearestPaper(
+            paper_id=item.paper.paper_id,
+            title=item.paper.title,
+            score=item.score_rerank,
+            topic=item.paper.topic,
+        )
+        for item in list(best.values())[:most]
+    )

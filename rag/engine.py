@@ -1,0 +1,333 @@
+"""Engine: opened once, shared by page, API, terminal and evaluation."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rag.agent.events import (
+    CompletePayload,
+    ErrorPayload,
+    Event,
+    Payload,
+)
+from rag.agent.graph import build_graph, fresh_state, recursion_limit
+from rag.agent.intent import clean_question
+from rag.agent.outcome import Outcome, assemble_result, failed_result
+from rag.agent.state import AgentContext, AgentState, Emission
+from rag.compute import ComputePool
+from rag.errors import CancelledError, InvalidQuestionError, ModelUnavailableError, RagError
+from rag.indexing.builder import BuildSummary, build_index, pdf_files, records_wanted
+from rag.indexing.paper_facts import PaperFacts
+from rag.indexing.starter import ensure_starter_index
+from rag.papers import Library
+from rag.reasoning.extractive import ExtractiveReasoner
+from rag.reasoning.lexicon import Lexicon
+from rag.reasoning.protocol import CallMeter, CancelToken, Reasoner
+from rag.reasoning.step_down import StepDown
+from rag.results import AskRequest, ErrorRecord, Result
+from rag.retrieval.embed import BgeSmallEmbedder, Embedder
+from rag.retrieval.flashrank_reranker import FlashRankReranker
+from rag.retrieval.index import OpenIndex, open_index
+from rag.retrieval.reranker import Reranker
+from rag.retrieval.search import Searcher
+from rag.selection.snapshot import merge_records
+from rag.selection.topics import catalogue
+from rag.settings import Settings, load_settings
+
+logger = logging.getLogger(__name__)
+TICK_SECONDS = 0.25
+UNEXPECTED = "Something went wrong on our side; please try again."
+
+
+@dataclass(frozen=True)
+class LibraryFacts:
+    """What the page says about the library and the models in use."""
+
+    kind: str
+    papers: int
+    chunks: int
+    topics: int
+    embedder: str
+    reranker: str
+    reasoner_label: str
+    fingerprint: str
+
+
+class Engine:
+    """Answers questions over one open index; safe to use from several threads.
+
+    ``Engine.open`` raises ``IndexUnavailableError`` or ``ModelUnavailableError`` with one
+    sentence that says what to run.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        index: OpenIndex,
+        embedder: Embedder,
+        reranker: Reranker | None,
+        llm: Reasoner | None = None,
+    ) -> None:
+        self.settings = settings
+        self.index = index
+        self.searcher = Searcher(index, embedder, reranker)
+        lexicon = Lexicon(index.keyword.rarity, index.acronyms)
+        self._extractive = ExtractiveReasoner(lexicon, reranker)
+        self._llm = llm
+        self._graph = build_graph()
+
+    @classmethod
+    def open(cls, settings: Settings | None = None) -> Engine:
+        """Open models and index as the settings say; the starter library without an index."""
+        settings = settings or load_settings()
+        pool = ComputePool()
+        embedder = BgeSmallEmbedder(pool)
+        reranker = open_reranker(settings, pool)
+        root = settings.index or ensure_starter_index(
+            settings.corpus_dir,
+            settings.data_dir / "starter-index",
+            catalogue(settings.corpus_dir),
+            embedder,
+            settings.indexing,
+        )
+        index = open_index(root, embedder)
+        return cls(settings, index, embedder, reranker, open_llm(settings, reranker))
+
+    @property
+    def library(self) -> Library:
+        """All papers that can be searched."""
+        return self.index.papers
+
+    @property
+    def facts(self) -> LibraryFacts:
+        """Live numbers for the page."""
+        manifest = self.index.manifest
+        reranker = self.searcher.reranker
+        return LibraryFacts(
+            kind=manifest.kind,
+            papers=manifest.papers,
+            chunks=manifest.chunks,
+            topics=len(self.library.topics()),
+            embedder=manifest.embedder,
+            reranker=reranker.name if reranker else "none",
+            reasoner_label=(self._llm.model or self._llm.provider) if self._llm else "extractive",
+            fingerprint=manifest.fingerprint,
+        )
+
+    def ask(self, request: AskRequest | str) -> Result:
+        """The result of one question; never raises for what a visitor can type."""
+        asked = AskRequest(question=request) if isinstance(request, str) else request
+        result = None
+        for event in self.stream(asked):
+            if event is not None and isinstance(event.payload, CompletePayload | ErrorPayload):
+                result = event.payload.result
+        assert result is not None, "the stream ends with complete or error"
+        return result
+
+    def stream(self, request: AskRequest) -> Iterator[Event | None]:
+        """The events of one question, as they happen; None is a tick while nothing happens.
+
+        The last event is ``complete`` or ``error``. Closing the iterator stops the work: the
+        graph ends at its next step and an open model stream is closed.
+        """
+        cancel = CancelToken()
+        events: queue.Queue[Event | None] = queue.Queue()
+        worker = threading.Thread(
+            target=self._work, args=(request, cancel, events), name="question", daemon=True
+        )
+        worker.start()
+        try:
+            while True:
+                try:
+                    event = events.get(timeout=TICK_SECONDS)
+                except queue.Empty:
+                    yield None
+                    continue
+                if event is None:
+                    return
+                yield event
+        finally:
+            cancel.cancel()
+
+    def ingest(self, pdf_dir: Path, index: Path, metadata: tuple[Path, ...] = ()) -> BuildSummary:
+        """Build or extend an index from a folder of PDFs; see ``scripts/build_index.py``."""
+        from rag.indexing.extract import extract_paper
+
+        files = pdf_files(pdf_dir)
+        records = merge_records(metadata, set(records_wanted(files)))
+        facts = PaperFacts(catalogue(self.settings.corpus_dir), records)
+        return build_index(
+            files, index, facts, self.searcher.embedder, self.settings.indexing, extract_paper
+        )
+
+    def close(self) -> None:
+        """Close the index."""
+        self.index.close()
+
+    def _work(
+        self, request: AskRequest, cancel: CancelToken, events: queue.Queue[Event | None]
+    ) -> None:
+        run = QuestionRun(self, request, cancel)
+        try:
+            for event in run.events():
+                events.put(event)
+        except CancelledError:
+            logger.info("a question was stopped")
+        finally:
+            events.put(None)
+
+    def context_for(
+        self, request: AskRequest, question: str, settings: Settings, cancel: CancelToken
+    ) -> AgentContext:
+        """The resources of one question."""
+        use_llm = self._llm is not None and request.reasoner != "extractive"
+        primary: Reasoner = self._llm if use_llm and self._llm else self._extractive
+        fall_back = settings.reasoning.on_provider_failure == "extractive"
+        return AgentContext(
+            request=request,
+            question=question,
+            settings=settings,
+            library=self.library,
+            searcher=self.searcher,
+            reasoner=StepDown(primary, self._extractive, fall_back=fall_back),
+            cancel=cancel,
+            meter=CallMeter(settings.reasoning.max_calls),
+        )
+
+    def run_graph(self, state: AgentState, context: AgentContext) -> Iterator[tuple[str, Any]]:
+        """The graph's own stream: ``("custom", Emission)`` and ``("values", state)`` items."""
+        yield from self._graph.stream(
+            state,
+            context=context,
+            stream_mode=["custom", "values"],
+            config={"recursion_limit": recursion_limit(context.settings)},
+        )
+
+
+class QuestionRun:
+    """One question from request to its last event."""
+
+    def __init__(self, engine: Engine, request: AskRequest, cancel: CancelToken) -> None:
+        self._engine = engine
+        self._request = request
+        self._cancel = cancel
+        self._started = time.perf_counter()
+        self._sequence = 0
+        self._timings: dict[str, float] = {}
+
+    def events(self) -> Iterator[Event]:
+        """All events; raises ``CancelledError`` when the visitor stopped."""
+        settings = self._engine.settings
+        context: AgentContext | None = None
+        try:
+            settings = settings.with_overrides(self._request.settings)
+            question = clean_question(
+                self._request.question, settings.agent.max_question_characters
+            )
+            context = self._engine.context_for(self._request, question, settings, self._cancel)
+            state: AgentState = fresh_state(question)
+            for kind, item in self._engine.run_graph(state, context):
+                if kind == "values":
+                    state = item
+                else:
+                    yield self._event(item)
+            yield self._complete(state, context)
+        except CancelledError:
+            raise
+        except InvalidQuestionError as error:
+            yield self._failed(error, settings, context, route="invalid")
+        except RagError as error:
+            yield self._failed(error, settings, context, route="error")
+        except Exception:
+            logger.exception("a question failed")
+            yield self._failed(RagError(UNEXPECTED), settings, context, route="error")
+
+    def _event(self, emission: Emission) -> Event:
+        if emission.type == "finished" and emission.stage:
+            self._timings[emission.stage] = (
+                self._timings.get(emission.stage, 0.0) + emission.duration_ms
+            )
+        elapsed = emission.duration_ms if emission.type == "finished" else self._elapsed()
+        return self._make(emission, elapsed)
+
+    def _make(self, emission: Emission, elapsed: float) -> Event:
+        self._sequence += 1
+        return Event(
+            seq=self._sequence,
+            type=emission.type,
+            node=emission.node,
+            stage=emission.stage,
+            pass_=emission.pass_,
+            elapsed_ms=round(elapsed, 2),
+            payload=emission.payload,
+        )
+
+    def _complete(self, state: AgentState, context: AgentContext) -> Event:
+        result = assemble_result(self._outcome(context), state)
+        emission = Emission("complete", "engine", None, result.passes or 1, CompletePayload(result=result))
+        return self._make(emission, self._elapsed())
+
+    def _failed(
+        self, error: RagError, settings: Settings, context: AgentContext | None, route: str
+    ) -> Event:
+        record = ErrorRecord(code=error.code, message=str(error), retryable=error.retryable)
+        outcome = self._outcome(context, settings)
+        result = failed_result(outcome, record, route)
+        payload: Payload = (
+            CompletePayload(result=result)
+            if route == "invalid"
+            else ErrorPayload(error=record, result=result)
+        )
+        kind = "complete" if route == "invalid" else "error"
+        return self._make(Emission(kind, "engine", None, 1, payload), self._elapsed())
+
+    def _outcome(self, context: AgentContext | None, settings: Settings | None = None) -> Outcome:
+        timings = {name: round(value, 2) for name, value in self._timings.items()}
+        used = context.settings if context else settings or self._engine.settings
+        return Outcome(
+            question=self._request.question,
+            timings_ms={**timings, "total": round(self._elapsed(), 2)},
+            index_fingerprint=self._engine.index.manifest.fingerprint,
+            settings_hash=used.fingerprint(),
+            reasoner=context.reasoner if context else None,
+            meter=context.meter if context else None,
+            index=self._engine.index,
+        )
+
+    def _elapsed(self) -> float:
+        return (time.perf_counter() - self._started) * 1000
+
+
+def open_llm(settings: Settings, reranker: Reranker | None) -> Reasoner | None:
+    """The language model that settings and environment name; None for the extractive reasoner.
+
+    Raises ``ProviderError`` with a sentence that names the variable to set.
+    """
+    from rag.reasoning.llm import make_llm_reasoner
+
+    floor = reranker.calibration.evidence_floor if reranker else None
+    return make_llm_reasoner(settings, os.environ, evidence_floor=floor)
+
+
+def open_reranker(settings: Settings, pool: ComputePool) -> Reranker | None:
+    """The reranker that the settings name; None when it is off or its files are unusable.
+
+    Retrieval then answers in fused order and says so (C48).
+    """
+    if settings.reranking.name == "none":
+        return None
+    reranker = FlashRankReranker(pool, settings.data_dir / "models")
+    try:
+        reranker.load()
+    except ModelUnavailableError as error:
+        logger.warning("reranking is off: %s", error)
+        return None
+    return reranker
