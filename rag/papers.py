@@ -109,6 +109,12 @@ def year_of_id(paper_id: str) -> int | None:
     return 1900 + short if short > 90 else 2000 + short
 
 
+def month_of_id(paper_id: str) -> str | None:
+    """The month that an arXiv id itself tells: ``2106.09685`` -> "2021-06"; None without one."""
+    year = year_of_id(paper_id)
+    return None if year is None else f"{year}-{paper_id.split('/')[-1][2:4]}"
+
+
 def fold_title(title: str) -> str:
     """A title reduced to its lower-case ASCII words, for comparing titles."""
     decomposed = unicodedata.normalize("NFKD", title)

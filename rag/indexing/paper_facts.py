@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rag.indexing.document import PaperText, Stamp
-from rag.papers import Library, Paper, is_paper_id, year_of_id
+from rag.papers import Library, Paper, is_paper_id, month_of_id
 from rag.selection.snapshot import PaperRecord
 
 # Shorter "abstracts" found in a PDF are a misread heading more often than an abstract.
@@ -64,11 +64,7 @@ def _published(
     date = (known.published if known else None) or (record.published if record else None)
     if date:
         return date
-    year = year_of_id(paper_id)
-    if year is not None:
-        month = paper_id.split("/")[-1][2:4]
-        return f"{year}-{month}"
-    return stamp.date if stamp else None
+    return month_of_id(paper_id) or (stamp.date if stamp else None)
 
 
 def _categories(

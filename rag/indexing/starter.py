@@ -27,7 +27,7 @@ from rag.indexing.generation import (
     settings_hash,
     writer_lock,
 )
-from rag.papers import Library, Paper
+from rag.papers import Library, Paper, month_of_id
 from rag.retrieval.embed import Embedder, Vectors
 from rag.settings import IndexingSettings, short_hash
 
@@ -107,7 +107,7 @@ def paper_of_digest(digest: Digest, library: Library) -> Paper:
         paper_id=base.paper_id,
         title=base.title,
         authors=base.authors or digest.authors,
-        published=base.published,
+        published=base.published or month_of_id(base.paper_id),
         categories=base.categories,
         topic=base.topic,
         tier=base.tier,

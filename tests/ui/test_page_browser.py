@@ -1,0 +1,362 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag.settings import ServingSettings, Settings
+
+from .fake_engine import FakeEngine
+
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "0"
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+pytestmark = [
+    # Gradio's own: its queue statistics use an option that pandas 3 deprecates.
+    pytest.mark.filterwarnings("ignore:'future.no_silent_downcasting':DeprecationWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:'future.no_silent_downcasting':pandas.errors.Pandas4Warning"
+    ),
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not CHROMIUM.exists(), reason="needs Debian's chromium at /usr/bin/chromium"
+    ),
+]
+
+
+@dataclass
+class Served:
+    engine: FakeEngine
+    url: str
+
+
+def serve(engine: FakeEngine, settings: Settings) -> Iterator[Served]:
+    import fastapi
+    import gradio as gr
+    import uvicorn
+
+    from rag.ui.page import build_page, mount_options
+
+    servers: list[uvicorn.Server] = []
+
+    async def main(listener: socket.socket) -> None:
+        # Built inside a running loop, because Gradio otherwise leaves event loops unclosed.
+        app = fastapi.FastAPI()
+        page = build_page(engine, settings)
+        app = gr.mount_gradio_app(app, page, path="/", **mount_options())
+        servers.append(uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none")))
+        await servers[0].serve(sockets=[listener])
+
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        thread = threading.Thread(target=lambda: asyncio.run(main(listener)), daemon=True)
+        thread.start()
+        deadline = time.monotonic() + 30
+        while not (servers and servers[0].started) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        yield Served(engine, url)
+        servers[0].should_exit = True
+        servers[0].force_exit = True
+        thread.join(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    yield from serve(FakeEngine(papers=1000, pace=0.6), Settings())
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def outside() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def opened(served: Served, browser: Any, outside: list[str]) -> Iterator[Any]:
+    """Opens pages of separate sessions and collects every address that is not this server."""
+    contexts = []
+
+    def opened_page(
+        query: str = "", width: int = 1280, base: str = served.url, **options: Any
+    ) -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on(
+            "request",
+            lambda request: (
+                None
+                if request.url.startswith((base, "data:", "blob:"))
+                else outside.append(request.url)
+            ),
+        )
+        page.set_default_timeout(20_000)
+        page.goto(base + query)
+        page.wait_for_selector("#question textarea")
+        page.wait_for_selector(".panel.idle")
+        return page
+
+    yield opened_page
+    for context in contexts:
+        context.close()
+    assert outside == []
+
+
+def ask(page: Any, question: str, *, wait: bool = True) -> None:
+    page.fill("#question textarea", question)
+    page.press("#question textarea", "Enter")
+    if wait:
+        page.wait_for_selector("#stop:not([disabled])")  # the panel before may be done already
+        page.wait_for_selector(".panel.done")
+        page.wait_for_selector("#ask:not([disabled])")
+
+
+def test_panel_goes_from_pending_to_done_without_a_jump(opened: Any) -> None:
+    page = opened()
+    assert page.locator(".node.pending").count() == 6
+    page.fill("#question textarea", "How do they differ?")
+    page.click("#ask")
+    page.wait_for_selector(".node.running")
+    heights, running = set(), set()
+    while not page.query_selector(".panel.done"):
+        heights.add(page.evaluate("document.querySelector('.panel').offsetHeight"))
+        running |= set(page.locator(".node.running b").all_inner_texts())
+    assert len(heights - {page.evaluate("0")}) == 1
+    assert {"Rerank", "Grade", "Synthesize"} <= running
+    assert page.locator(".node.done").count() == 6
+    assert "prefix-tuning inference latency" in page.inner_text(".loop")
+    assert page.locator("a.c").count() == 6
+    assert page.locator(".src").count() == 3
+    page.wait_for_selector(".plain-table .virtual-row >> nth=3")
+    assert page.locator(".plain-table a").first.get_attribute("target") == "_blank"
+
+
+def test_citation_marks_its_card_by_mouse_and_keyboard(opened: Any) -> None:
+    page = opened(width=375)
+    ask(page, "How do they differ?")
+    page.click("a.c[data-n='2'] >> nth=0")
+    page.wait_for_selector("#src-2.on")
+    page.wait_for_function(
+        "document.querySelector('#src-2').getBoundingClientRect().top < innerHeight"
+    )
+    assert page.evaluate("document.activeElement.id") == "src-2"
+    page.focus("a.c[data-n='3'] >> nth=0")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#src-3.on")
+    assert page.locator(".src.on").count() == 1
+
+
+def test_stop_ends_the_work_and_the_next_question_starts_fresh(opened: Any, served: Served) -> None:
+    page = opened()
+    before, closed = served.engine.tokens_given, served.engine.closed
+    ask(page, "slow please", wait=False)
+    page.wait_for_selector(".answer .text p")
+    page.wait_for_timeout(1000)
+    page.click("#stop")
+    page.wait_for_selector(".panel.stopped")
+    deadline = time.monotonic() + 3
+    while served.engine.closed == closed and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert served.engine.closed == closed + 1
+    assert served.engine.tokens_given - before <= 30
+    page.wait_for_timeout(2500)
+    assert page.locator(".panel.stopped").count() == 1
+    assert "stopped · not verified" in page.inner_text(".answer")
+    ask(page, "What is LoRA?")
+    assert "What is LoRA?" in page.inner_text(".answer") and "word1" not in page.inner_text(
+        ".answer"
+    )
+
+
+def test_leaving_the_page_stops_the_work(opened: Any, served: Served) -> None:
+    page = opened()
+    closed = served.engine.closed
+    ask(page, "slow please", wait=False)
+    page.wait_for_selector(".answer .text p")
+    page.reload()
+    deadline = time.monotonic() + 15
+    while served.engine.closed == closed and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert served.engine.closed == closed + 1
+
+
+def test_two_sessions_do_not_mix(opened: Any, served: Served) -> None:
+    first, second = opened(), opened()
+    ask(first, "what is alpha", wait=False)
+    ask(second, "what is beta", wait=False)
+    for page in (first, second):
+        page.wait_for_selector(".panel.done")
+        page.wait_for_selector("#ask:not([disabled])")
+    assert "alpha" in first.inner_text(".answer") and "beta" not in first.inner_text(".answer")
+    ask(second, "and what else about it?")
+    history = served.engine.requests[-1].history
+    assert [turn.question for turn in history] == ["what is beta"]
+    assert "alpha" not in second.content()
+    first.reload()
+    first.wait_for_selector(".panel.idle")
+    ask(first, "fresh")
+    assert served.engine.requests[-1].history == ()
+    second.click("#fresh")
+    second.wait_for_selector(".panel.idle")
+    ask(second, "new talk")
+    assert served.engine.requests[-1].history == ()
+
+
+def test_hostile_text_creates_no_element(opened: Any) -> None:
+    page = opened()
+    page.on("dialog", lambda dialog: pytest.fail("a script ran"))
+    scripts = page.locator("script").count()
+    ask(page, "hostile <svg onload=1>")
+    for row in page.locator(".lrow > summary").all():
+        row.click()
+    ask(page, "a second hostile question")
+    page.wait_for_selector(".plain-table .virtual-row")
+    assert page.locator("img[src='x'], [onerror], [onclick], svg[onload]").count() == 0
+    assert page.locator("script").count() == scripts
+    assert page.locator("a[href^='javascript']").count() == 0
+    assert "<img src=x onerror=alert(1)> Nets" in page.inner_text(".sources")
+    assert "[x](javascript:alert(1))" in page.inner_text(".answer")
+    assert "$x^2$, ${1+1} and {{value}}" in page.inner_text(".answer")
+    assert page.locator("body").is_visible()
+    page.get_by_role("tab", name="Library").click()
+    page.fill(".filters textarea >> nth=0", "2301.0000")
+    page.wait_for_function("document.querySelector('.counts')?.innerText.startsWith('3 of')")
+    page.wait_for_function("document.querySelectorAll('.library-table .virtual-row').length === 3")
+    text = page.inner_text(".library-table")
+    assert (
+        "A | table * of _odd_ $x_1$ marks [and](javascript:alert(1)) `code` www.evil.example"
+        in text
+    )
+    assert "<img src=x onerror=alert(1)> Nets" in text and "and 56 more" in text
+    assert page.locator("a[href*='evil'], .library-table code, .library-table .katex").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_phone_has_no_sideways_scroll_and_shows_the_answer_first(opened: Any, scheme: str) -> None:
+    page = opened(width=375, color_scheme=scheme)
+
+    def width() -> int:
+        return int(page.evaluate("document.documentElement.scrollWidth"))
+
+    assert width() <= 375
+    ask(page, "How do they differ?")
+    assert width() <= 375
+    assert not page.locator(".lrow").first.is_visible()
+    page.click(".log > summary")
+    page.click(".lrow[data-key='row-rerank'] > summary")
+    assert page.locator("[data-key='row-rerank'] table").first.is_visible()
+    assert width() <= 375
+    page.get_by_role("tab", name="Library").click()
+    page.wait_for_selector(".library-table .virtual-row")
+    assert width() <= 375
+    page.get_by_role("tab", name="How it works").click()
+    page.wait_for_selector(".method")
+    assert width() <= 375
+
+
+def test_opened_details_stay_open_while_streaming(opened: Any) -> None:
+    page = opened()
+    ask(page, "slow please", wait=False)
+    page.wait_for_selector(".answer .text p")
+    page.click(".lrow[data-key='row-rerank'] > summary")
+    for _ in range(10):
+        page.wait_for_timeout(100)
+        assert page.evaluate("document.querySelector('[data-key=row-rerank]').open")
+    page.click("#stop")
+
+
+def test_query_prefills_and_advanced_settings_travel(opened: Any, served: Served) -> None:
+    page = opened("?q=What%20is%20RAG%3F")
+    page.wait_for_function("document.querySelector('#question textarea').value === 'What is RAG?'")
+    assert page.locator(".advanced").count() == 0 or not page.locator(".advanced").is_visible()
+    page = opened("?advanced=1")
+    page.wait_for_selector(".advanced")
+    page.click(".advanced button >> nth=0")
+    page.get_by_label("number input for retrieval · keep", exact=False).first.fill("5")
+    page.keyboard.press("Tab")
+    ask(page, "what is LoRA")
+    assert served.engine.requests[-1].settings == {"retrieval.keep": 5}
+
+
+def test_chip_asks_and_blank_and_errors_are_calm(opened: Any, served: Served) -> None:
+    page = opened()
+    page.get_by_text("How many papers are from 2023?").click()
+    page.wait_for_selector(".panel.done")
+    assert "The library holds 1000 papers" in page.inner_text(".answer")
+    assert page.locator(".node.skipped").count() == 5
+    page.wait_for_selector("#ask:not([disabled])")
+    page.fill("#question textarea", "")
+    page.click("#ask")
+    page.get_by_text("Please type a question.").wait_for()
+    page.wait_for_selector("#ask:not([disabled])")
+    ask(page, "please fail", wait=False)
+    page.get_by_text("The library is being rebuilt. You can ask again.").wait_for()
+    page.wait_for_selector("#ask:not([disabled])")
+    ask(page, "crash", wait=False)
+    page.get_by_text("Something went wrong here.").wait_for()
+    assert "passwd" not in page.content()
+    page.wait_for_selector("#ask:not([disabled])")
+    ask(page, "Best pizza dough hydration?")
+    assert "The library does not cover this" in page.inner_text(".answer")
+    assert page.locator(".src").count() == 0
+
+
+def test_three_at_once_and_the_filter_does_not_wait(opened: Any) -> None:
+    pages = [opened() for _ in range(3)]
+    for page in pages:
+        ask(page, "slow please", wait=False)
+    for page in pages:
+        page.wait_for_selector(".node.running")
+    reader = opened()
+    reader.get_by_role("tab", name="Library").click()
+    reader.wait_for_selector(".library-table .virtual-row")
+    start = time.monotonic()
+    reader.fill(".filters textarea >> nth=0", "vaswani")
+    reader.wait_for_function("document.querySelector('.counts').innerText.startsWith('1 of')")
+    assert time.monotonic() - start < 3  # under a second alone; this machine is shared
+    for page in pages:
+        assert page.locator(".panel.running").count() == 1
+        page.click("#stop")
+        page.wait_for_selector(".panel.stopped")
+
+
+def test_full_queue_says_busy(opened: Any) -> None:
+    settings = Settings(serving=ServingSettings(concurrency=1, queue_size=1))
+    for other in serve(FakeEngine(papers=10, pace=1.0), settings):
+        pages = [opened(base=other.url) for _ in range(4)]
+        for page in pages:
+            ask(page, "slow please", wait=False)
+            page.wait_for_timeout(400)
+        pages[-1].get_by_text("Many people are asking right now.").wait_for()
+        assert pages[-1].locator("#ask:not([disabled])").count() == 1
+        assert "Waiting for a free place" in pages[1].inner_text(".answer")
+        pages[0].click("#stop")
