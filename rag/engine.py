@@ -8,7 +8,6 @@ import queue
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from rag.agent.events import (
     CompletePayload,
     ErrorPayload,
     Event,
+    EventType,
     Payload,
 )
 from rag.agent.graph import build_graph, fresh_state, recursion_limit
@@ -29,13 +29,13 @@ from rag.indexing.paper_facts import PaperFacts
 from rag.indexing.starter import ensure_starter_index
 from rag.papers import Library
 from rag.reasoning.extractive import ExtractiveReasoner
-from rag.reasoning.lexicon import Lexicon
 from rag.reasoning.protocol import CallMeter, CancelToken, Reasoner
 from rag.reasoning.step_down import StepDown
-from rag.results import AskRequest, ErrorRecord, Result
+from rag.results import AskRequest, ErrorRecord, LibraryFacts, Result
 from rag.retrieval.embed import BgeSmallEmbedder, Embedder
 from rag.retrieval.flashrank_reranker import FlashRankReranker
 from rag.retrieval.index import OpenIndex, open_index
+from rag.retrieval.late_interaction import LateModel, open_late_model
 from rag.retrieval.reranker import Reranker
 from rag.retrieval.search import Searcher
 from rag.selection.snapshot import merge_records
@@ -45,20 +45,6 @@ from rag.settings import Settings, load_settings
 logger = logging.getLogger(__name__)
 TICK_SECONDS = 0.25
 UNEXPECTED = "Something went wrong on our side; please try again."
-
-
-@dataclass(frozen=True)
-class LibraryFacts:
-    """What the page says about the library and the models in use."""
-
-    kind: str
-    papers: int
-    chunks: int
-    topics: int
-    embedder: str
-    reranker: str
-    reasoner_label: str
-    fingerprint: str
 
 
 class Engine:
@@ -73,14 +59,14 @@ class Engine:
         settings: Settings,
         index: OpenIndex,
         embedder: Embedder,
+        late: LateModel,
         reranker: Reranker | None,
         llm: Reasoner | None = None,
     ) -> None:
         self.settings = settings
         self.index = index
-        self.searcher = Searcher(index, embedder, reranker)
-        lexicon = Lexicon(index.keyword.rarity, index.acronyms)
-        self._extractive = ExtractiveReasoner(lexicon, reranker)
+        self.searcher = Searcher(index, embedder, late, reranker)
+        self._extractive = ExtractiveReasoner(self.searcher.lexicon, reranker)
         self._llm = llm
         self._graph = build_graph()
 
@@ -90,16 +76,18 @@ class Engine:
         settings = settings or load_settings()
         pool = ComputePool()
         embedder = BgeSmallEmbedder(pool)
+        late = open_late_model(pool, settings.corpus_dir)
         reranker = open_reranker(settings, pool)
         root = settings.index or ensure_starter_index(
             settings.corpus_dir,
             settings.data_dir / "starter-index",
             catalogue(settings.corpus_dir),
             embedder,
+            late,
             settings.indexing,
         )
         index = open_index(root, embedder)
-        return cls(settings, index, embedder, reranker, open_llm(settings, reranker))
+        return cls(settings, index, embedder, late, reranker, open_llm(settings, reranker))
 
     @property
     def library(self) -> Library:
@@ -165,7 +153,13 @@ class Engine:
         records = merge_records(metadata, set(records_wanted(files)))
         facts = PaperFacts(catalogue(self.settings.corpus_dir), records)
         return build_index(
-            files, index, facts, self.searcher.embedder, self.settings.indexing, extract_paper
+            files,
+            index,
+            facts,
+            self.searcher.embedder,
+            self.searcher.late,
+            self.settings.indexing,
+            extract_paper,
         )
 
     def close(self) -> None:
@@ -286,7 +280,7 @@ class QuestionRun:
             if route == "invalid"
             else ErrorPayload(error=record, result=result)
         )
-        kind = "complete" if route == "invalid" else "error"
+        kind: EventType = "complete" if route == "invalid" else "error"
         return self._make(Emission(kind, "engine", None, 1, payload), self._elapsed())
 
     def _outcome(self, context: AgentContext | None, settings: Settings | None = None) -> Outcome:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 
 class RagError(Exception):
     """Base of all expected failures.
@@ -61,6 +64,13 @@ class UnreadablePaperError(RagError):
         super().__init__(message)
         self.reason = reason
         self.skipped = skipped
+
+    def __reduce__(self) -> tuple[Callable[..., UnreadablePaperError], tuple[()]]:
+        """Pickling must carry the keywords: the error comes back from a worker process."""
+        again = partial(
+            UnreadablePaperError, str(self), reason=self.reason, skipped=self.skipped
+        )
+        return again, ()
 
 
 class ProviderError(RagError):

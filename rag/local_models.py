@@ -16,6 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from filelock import FileLock
+
 from rag.errors import ModelUnavailableError
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 INSTALL_HINT = "install the app's requirements again: pip install -r requirements.txt"
 FLASHRANK_MODEL = "ms-marco-MiniLM-L-12-v2"
 FLASHRANK_FILE = "flashrank-MiniLM-L-12-v2_Q.onnx"
+_COPIED = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,24 @@ BGE_SMALL = LocalModel(
     folder="bge_small_en",
     sha256="68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
 )
+COLBERT_SMALL = LocalModel(
+    name="answerai-colbert-small-v1",
+    folder="colbert",
+    sha256="4980983628c18e4f0a4c756114abd2d7c097c6ccad9cffc70e77302d21e05df0",
+)
 MINILM_L12 = LocalModel(
     name=FLASHRANK_MODEL,
     folder="reranker_en",
     sha256="1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
 )
+
+
+def quiet_libraries() -> None:
+    """Keep libraries from reporting home: to be called before they are imported.
+
+    onnxruntime writes a device id and tries to send telemetry unless this variable is set first.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
 def model_directory(model: LocalModel) -> Path:
@@ -96,6 +112,7 @@ def open_session(path: Path) -> onnxruntime.InferenceSession:
     The int8 models' dynamic scale spans a batch, so a text scored in company gets another result
     than alone (DESIGN §6); one text a run makes it reproducible.
     """
+    quiet_libraries()
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -111,7 +128,7 @@ def prepare_flashrank_directory(cache_dir: Path) -> Path:
     """Lay out ``cache_dir`` so that FlashRank finds the MiniLM model; returns ``cache_dir``.
 
     FlashRank tests only that the directory exists (its issue 15) and would otherwise download,
-    so the layout is built aside and renamed into place: two processes may start together.
+    so the layout is built aside and renamed into place, under a lock: workers may start together.
     Raises ``ModelUnavailableError`` when the model is missing, damaged or cannot be laid out.
     """
     source = model_directory(MINILM_L12)
@@ -120,14 +137,9 @@ def prepare_flashrank_directory(cache_dir: Path) -> Path:
         return cache_dir
     try:
         cache_dir.mkdir(parents=True, exist_ok=True)
-        aside = cache_dir / f".{FLASHRANK_MODEL}.{os.getpid()}"
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir()
-        for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
-            shutil.copy(source / name, aside / name)
-        (aside / "config.json").write_text(json.dumps({"pad_token_id": 0}))
-        (aside / FLASHRANK_FILE).symlink_to(source / "model.onnx")
-        _swap_directory(aside, target)
+        with FileLock(cache_dir / f".{FLASHRANK_MODEL}.lock"):
+            if not _layout_complete(target, source):
+                _lay_out(target, source)
     except OSError as error:
         raise ModelUnavailableError(
             f"The reranker {FLASHRANK_MODEL} could not be laid out ({error.strerror}); "
@@ -137,22 +149,22 @@ def prepare_flashrank_directory(cache_dir: Path) -> Path:
 
 
 def _layout_complete(target: Path, source: Path) -> bool:
-    names = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "config.json")
     model = target / FLASHRANK_FILE
     same_model = model.exists() and model.resolve() == (source / "model.onnx").resolve()
-    return same_model and all((target / name).is_file() for name in names)
+    return same_model and all((target / name).is_file() for name in (*_COPIED, "config.json"))
 
 
-def _swap_directory(aside: Path, target: Path) -> None:
-    """Put ``aside`` at ``target``, replacing a broken one; losing a race to an equal is fine."""
-    broken = target.with_name(f".{target.name}.broken.{os.getpid()}")
-    if target.exists():
-        target.rename(broken)
-    try:
-        aside.rename(target)
-    except OSError:
-        shutil.rmtree(aside, ignore_errors=True)
-    shutil.rmtree(broken, ignore_errors=True)
+def _lay_out(target: Path, source: Path) -> None:
+    """Make the layout aside and rename it to ``target``, in place of a broken one."""
+    aside = target.with_name(f".{target.name}.new")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir()
+    for name in _COPIED:
+        shutil.copy(source / name, aside / name)
+    (aside / "config.json").write_text(json.dumps({"pad_token_id": 0}))
+    (aside / FLASHRANK_FILE).symlink_to(source / "model.onnx")
+    shutil.rmtree(target, ignore_errors=True)
+    aside.rename(target)
 
 
 @lru_cache(maxsize=1)

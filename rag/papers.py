@@ -13,9 +13,9 @@ from typing import Literal
 Tier = Literal["hand_picked", "fill"]
 Holding = Literal["full_text", "digest", "metadata"]
 
-_NEW_ID = re.compile(r"^\d{4}\.\d{4,5}$")
-_OLD_ID = re.compile(r"^[a-z][a-z-]*(\.[A-Z]{2})?/\d{7}$")
-_ID_IN_TEXT = re.compile(r"(\d{4}\.\d{4,5}|[a-z][a-z-]*(?:\.[A-Z]{2})?/\d{7})(v\d+)?(?!\d)")
+_ID = r"[0-9]{4}\.[0-9]{4,5}|[a-z][a-z-]*(?:\.[A-Z]{2})?/[0-9]{7}"
+_BARE_ID = re.compile(_ID)
+_ID_IN_TEXT = re.compile(rf"({_ID})(v[0-9]+)?(?!\d)")
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def ids_in_text(text: str) -> list[str]:
 
 def is_paper_id(text: str) -> bool:
     """Whether ``text`` is a bare arXiv id, new style or old style."""
-    return bool(_NEW_ID.match(text) or _OLD_ID.match(text))
+    return _BARE_ID.fullmatch(text) is not None
 
 
 def year_of_id(paper_id: str) -> int | None:
@@ -153,8 +153,10 @@ class Library:
         return Library([*self, *papers])
 
     def by_title(self, title: str) -> Paper | None:
-        """The paper whose folded title equals the folded ``title``, or None."""
+        """The paper whose folded title equals the folded ``title``; None for a title without words."""
         wanted = fold_title(title)
+        if not wanted:
+            return None
         return next((paper for paper in self if fold_title(paper.title) == wanted), None)
 
     def topics(self) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -68,7 +69,8 @@ class ChunkRecord(Contract):
     """One candidate of the pool with its way through every stage.
 
     Ranks count from 1 within their own list; scores of stages that did not see the chunk are
-    None. ``context`` is what grader and writer were given for it; None when it was dropped.
+    None. ``score_rerank`` is the reranker's raw score, ``score_relevance`` the calibrated one that
+    the bars judge, ``rank_paper`` the rank of its whole paper for the sub-query. ``context`` is what grader and writer were given for it; None when it was dropped.
     """
 
     chunk_id: str
@@ -92,6 +94,8 @@ class ChunkRecord(Contract):
     score_rerank: float | None
     sub_query: str
     also_in: tuple[str, ...]
+    rank_paper: int | None = None
+    score_relevance: float | None = None
     year: int | None = None
     url: str = ""
 
@@ -170,3 +174,18 @@ class Result(Contract):
     nearest: tuple[NearestPaper, ...] = ()
     reranking: str = ""
     bar: float | None = None
+
+
+@dataclass(frozen=True)
+class LibraryFacts:
+    """What the opened index is made of; ``kind`` is "starter" or "built"; ``reasoner_label``
+    names who writes answers."""
+
+    kind: str
+    papers: int
+    chunks: int
+    topics: int
+    embedder: str
+    reranker: str
+    reasoner_label: str
+    fingerprint: str

@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from rag.errors import InvalidSettingError
 
@@ -37,7 +38,7 @@ def knob(
     per_request: bool = False,
 ) -> Any:
     """A field of a settings section with everything that the page and the docs show of it."""
-    extra = {"unit": unit, "source": source, "per_request": per_request}
+    extra: dict[str, JsonValue] = {"unit": unit, "source": source, "per_request": per_request}
     return Field(default, description=description, ge=ge, le=le, json_schema_extra=extra)
 
 
@@ -98,6 +99,16 @@ class RetrievalSettings(Section):
     keyword_per_query: int = knob(
         20, "Chunks by BM25, per sub-query.", ge=0, le=100, unit="chunks", per_request=True
     )
+    papers_per_query: int = knob(
+        12,
+        "Papers that match as a whole (abstract, several passages, keywords, late interaction) "
+        "and bring their nearest chunk, per sub-query.",
+        ge=0,
+        le=30,
+        unit="papers",
+        source="docs/decisions.md",
+        per_request=True,
+    )
     rrf_k: int = knob(
         60,
         "Constant of reciprocal rank fusion: larger flattens the ranks.",
@@ -113,12 +124,22 @@ class RetrievalSettings(Section):
         8, "Most passages that reach the writer.", ge=1, le=20, unit="passages", per_request=True
     )
     keep_per_paper: int = knob(
-        3,
+        2,
         "Most passages of one paper where several papers are asked for.",
         ge=1,
         le=20,
         unit="passages",
-        source="measured: 0.83 -> 0.93 of comparison questions (DESIGN §3)",
+        source="measured on the tuning half: 0.89 with 3, 0.97 with 2 (docs/decisions.md)",
+        per_request=True,
+    )
+    keep_per_paper_unsure: int = knob(
+        1,
+        "Most passages of one paper where the reranker is sure of none: more papers are then "
+        "shown to the reader.",
+        ge=1,
+        le=20,
+        unit="passages",
+        source="measured on the tuning half: 0.73 -> 0.85 of paraphrased questions",
         per_request=True,
     )
     context_tokens: int = knob(
@@ -212,13 +233,18 @@ class ServingSettings(Section):
 
 
 class Settings(BaseSettings):
-    """The whole tree. Environment: ``RAG_<SECTION>__<NAME>``, e.g. ``RAG_RETRIEVAL__KEEP=6``.
+    """The whole tree. Environment: ``RAG_<SECTION>__<NAME>``, e.g. ``RAG_RETRIEVAL__KEEP=6``;
+    a blank variable means the default.
 
     Raises ``InvalidSettingError`` through ``load_settings`` with one sentence per bad value.
     """
 
     model_config = SettingsConfigDict(
-        env_prefix="RAG_", env_nested_delimiter="__", frozen=True, extra="forbid"
+        env_prefix="RAG_",
+        env_nested_delimiter="__",
+        env_ignore_empty=True,
+        frozen=True,
+        extra="forbid",
     )
 
     data_dir: Path = knob(Path("data"), "Everything written at run time lies under this folder.")
@@ -349,6 +375,12 @@ def load_settings(**values: Any) -> Settings:
         settings = Settings(**values)
     except ValidationError as error:
         raise InvalidSettingError(one_sentence(error)) from None
+    except SettingsError as error:
+        section = re.search(r'field "(\w+)"', str(error))
+        raise InvalidSettingError(
+            f"A RAG_ variable of “{section[1] if section else 'the settings'}” is not usable: "
+            'lists and whole sections are written as JSON, for example ["a", "b"].'
+        ) from None
     provider = os.environ.get("LLM_PROVIDER", "").strip()
     if provider and not settings.reasoning.provider:
         reasoning = settings.reasoning.model_copy(update={"provider": provider})

@@ -54,6 +54,7 @@ def build(arguments: argparse.Namespace) -> int:
     from rag.indexing.extract import extract_paper
     from rag.indexing.paper_facts import PaperFacts
     from rag.retrieval.embed import BgeSmallEmbedder
+    from rag.retrieval.late_interaction import open_late_model
     from rag.selection.snapshot import merge_records
     from rag.selection.topics import catalogue
 
@@ -61,11 +62,20 @@ def build(arguments: argparse.Namespace) -> int:
     files = pdf_files(arguments.pdf_dir)
     records = merge_records(arguments.metadata, set(records_wanted(files)))
     facts = PaperFacts(catalogue(settings.corpus_dir), records)
-    embedder = BgeSmallEmbedder(ComputePool())
+    pool = ComputePool()
+    embedder = BgeSmallEmbedder(pool)
+    late = open_late_model(pool, settings.corpus_dir)
     root = arguments.index or settings.data_dir / "index"
     with tqdm(total=len(files), unit="paper", disable=arguments.quiet) as bar:
         summary = build_index(
-            files, root, facts, embedder, settings.indexing, extract_paper, lambda _: bar.update()
+            files,
+            root,
+            facts,
+            embedder,
+            late,
+            settings.indexing,
+            extract_paper,
+            lambda _: bar.update(),
         )
         bar.update(bar.total - bar.n)
     print("\n".join(summary.lines()))
@@ -74,16 +84,18 @@ def build(arguments: argparse.Namespace) -> int:
 
 
 def write_vectors() -> int:
-    """Recompute the ready vectors of the starter library."""
+    """Fit the projection and recompute the ready vectors of the starter library."""
     from rag.compute import ComputePool
-    from rag.indexing.starter import write_starter_vectors
+    from rag.indexing.starter import write_late_projection, write_starter_vectors
     from rag.retrieval.embed import BgeSmallEmbedder
+    from rag.retrieval.late_interaction import open_late_model
     from rag.selection.topics import catalogue
 
-    settings = load_settings()
-    count = write_starter_vectors(
-        settings.corpus_dir, catalogue(settings.corpus_dir), BgeSmallEmbedder(ComputePool())
-    )
+    corpus_dir = load_settings().corpus_dir
+    pool = ComputePool()
+    write_late_projection(corpus_dir, pool)
+    late = open_late_model(pool, corpus_dir)
+    count = write_starter_vectors(corpus_dir, catalogue(corpus_dir), BgeSmallEmbedder(pool), late)
     print(f"{count} vectors written")
     return 0
 

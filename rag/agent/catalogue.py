@@ -268,12 +268,14 @@ def find_paper(title: str, library: Library) -> Paper | None:
         return None
     folded = {paper.paper_id: fold_title(paper.title) for paper in library}
     heads = {paper.paper_id: fold_title(paper.title.split(":")[0]) for paper in library}
-    for test in (
+    words = wanted.split()
+    tests: tuple[Callable[[str], bool], ...] = (
         lambda key: folded[key] == wanted,
         lambda key: heads[key] == wanted,
-        lambda key: wanted.split() == heads[key].split()[: len(wanted.split())],
-        lambda key: f" {wanted} " in f" {folded[key]} " and len(wanted.split()) > 1,
-    ):
+        lambda key: words == heads[key].split()[: len(words)],
+        lambda key: f" {wanted} " in f" {folded[key]} " and len(words) > 1,
+    )
+    for test in tests:
         found = [paper for paper in library if test(paper.paper_id)]
         if len(found) == 1:
             return found[0]

@@ -58,6 +58,7 @@ class RankedChunk(Contract):
     rank_bm25: int | None
     rank_fused: int | None
     score_rerank: float | None
+    score_relevance: float | None
     kept: bool
     floored: bool
     drop_reason: str | None

@@ -33,7 +33,7 @@ from rag.reasoning.protocol import Evidence, InformationCheck, QueryPlan
 from rag.retrieval.candidate import Candidate, Pool
 from rag.retrieval.context import Context, expand
 from rag.retrieval.search import Judged
-from rag.retrieval.selection import choose
+from rag.retrieval.selection import choose, papers_cap
 
 Run = Runtime[AgentContext]
 Update = dict[str, Any]
@@ -124,7 +124,8 @@ def retriever_node(state: AgentState, runtime: Run) -> Update:
         )
     context.cancel.check()
     with stage(runtime, "retriever_node", "rerank", pass_) as report:
-        judged = context.searcher.judge(pools, context.settings, _per_paper(state, context))
+        several = state.get("is_compound", False)
+        judged = context.searcher.judge(pools, context.settings, several=several)
         report.payload = _rerank_payload(judged)
     return {
         "accumulated_context": list(judged.kept),
@@ -133,12 +134,6 @@ def retriever_node(state: AgentState, runtime: Run) -> Update:
         "reranker": judged.reranker,
         "rerank_degraded": judged.degraded,
     }
-
-
-def _per_paper(state: AgentState, context: AgentContext) -> int:
-    """The cap a paper applies only where several papers are asked for."""
-    numbers = context.settings.retrieval
-    return numbers.keep_per_paper if state.get("is_compound") else numbers.keep
 
 
 def _counts(pool: Pool) -> SearchCounts:
@@ -178,6 +173,7 @@ def _ranked(item: Candidate) -> RankedChunk:
         rank_bm25=item.rank_bm25,
         rank_fused=item.rank_fused,
         score_rerank=item.score_rerank,
+        score_relevance=item.score_relevance,
         kept=item.kept,
         floored=item.floored,
         drop_reason=item.drop_reason,
@@ -222,7 +218,9 @@ def gather_evidence(
 ) -> tuple[tuple[Context, ...], tuple[Evidence, ...]]:
     """The best kept passages of all passes with their neighbours, numbered from 1."""
     numbers = context.settings.retrieval
-    kept = choose(state["accumulated_context"], numbers.keep, _per_paper(state, context))
+    gathered = state["accumulated_context"]
+    cap = papers_cap(gathered, state.get("is_compound", False), numbers)
+    kept = choose(gathered, numbers.keep, cap)
     chosen = {item.chunk.chunk_id: item for item in kept if item.kept}
     contexts = expand(
         [item.chunk for item in chosen.values()], context.searcher.index.chunks, numbers.context_tokens
@@ -243,25 +241,29 @@ def _evidence(n: int, found: Context, best: Candidate) -> Evidence:
         section=found.section,
         pages=found.pages,
         text=found.text,
-        score=best.score_rerank,
+        score=best.score_relevance,
         sub_query=best.sub_query,
     )
 
 
 def best_unaided(kept: Sequence[Candidate]) -> float | None:
-    """The best raw reranker score of a kept chunk that was not raised to its bar."""
-    scores = [item.score_rerank for item in kept if item.score_rerank is not None and not item.floored]
+    """The best evidence score behind a kept chunk that was not raised to its bar."""
+    scores = [
+        item.score_evidence
+        for item in kept
+        if item.score_evidence is not None and not item.floored
+    ]
     return max(scores, default=None)
 
 
 def apply_evidence_floor(
     check: InformationCheck, best: float | None, floor: float | None
 ) -> InformationCheck:
-    """No grader may call evidence sufficient, or relevant, whose best raw score is below the
-    floor; without a reranker there is no floor."""
+    """No grader may call evidence sufficient, or relevant, whose best evidence score is below
+    the floor; without a reranker there is no floor."""
     if floor is None or (best is not None and best >= floor):
         return check
-    reason = f"the best passage scores {best or 0:.2f}, below the evidence floor of {floor:.2f}"
+    reason = f"the evidence scores {best or 0:.2f}, below the floor of {floor:.2f}"
     return replace(check, sufficient=False, relevant=(), reason=reason)
 
 

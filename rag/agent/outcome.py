@@ -102,7 +102,7 @@ def chunk_records(pool: list[Candidate], contexts: tuple[Context, ...]) -> tuple
         if held is None or item.order < held.order:
             best[item.chunk.chunk_id] = item
     records = [_record(item, context_of.get(key)) for key, item in best.items()]
-    return tuple(sorted(records, key=lambda record: (not record.kept, -(record.score_rerank or 0))))
+    return tuple(sorted(records, key=lambda record: (not record.kept, -(record.score_relevance or 0))))
 
 
 def _record(item: Candidate, context: Context | None) -> ChunkRecord:
@@ -130,6 +130,8 @@ def _record(item: Candidate, context: Context | None) -> ChunkRecord:
         score_rerank=item.score_rerank,
         sub_query=item.sub_query,
         also_in=item.also_in,
+        rank_paper=item.match.rank if item.match else None,
+        score_relevance=item.score_relevance,
         year=item.paper.year,
         url=item.paper.pdf_url(item.chunk.page_start),
     )

@@ -21,7 +21,7 @@ def refusal_text(pool: Sequence[Candidate]) -> str:
 
 
 def nearest_papers(pool: Sequence[Candidate], most: int = 3) -> tuple[NearestPaper, ...]:
-    """The papers that came closest, best first, with their best raw score."""
+    """The papers that came closest, best first, with their best relevance."""
     best: dict[str, Candidate] = {}
     for item in sorted(pool, key=lambda candidate: candidate.order):
         best.setdefault(item.paper.paper_id, item)
@@ -29,7 +29,7 @@ def nearest_papers(pool: Sequence[Candidate], most: int = 3) -> tuple[NearestPap
         NearestPaper(
             paper_id=item.paper.paper_id,
             title=item.paper.title,
-            score=item.score_rerank,
+            score=item.score_relevance,
             topic=item.paper.topic,
         )
         for item in list(best.values())[:most]

@@ -11,7 +11,14 @@ from typing import Annotated, TypedDict
 from rag.agent.citations import Mark
 from rag.agent.events import EventType, Payload, Stage
 from rag.papers import Library
-from rag.reasoning.protocol import CallMeter, CancelToken, Evidence, InformationCheck, QueryPlan, Turn
+from rag.reasoning.protocol import (
+    CallMeter,
+    CancelToken,
+    Evidence,
+    InformationCheck,
+    QueryPlan,
+    Turn,
+)
 from rag.reasoning.step_down import StepDown
 from rag.results import AskRequest, CitationRecord, Scope, SentenceRecord
 from rag.retrieval.candidate import Candidate

@@ -6,7 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-_CANDIDATE = re.compile(r"((?:[\w’'-]+[ -]){1,8}?[\w’'-]+) \(([A-Z][A-Za-z0-9-]{1,9})s?\)")
+_SHORT = re.compile(r" \(([A-Z][A-Za-z0-9-]{1,9}?)s?\)")
+_WORDS_AT_END = re.compile(r"[\w’'-]+(?: [\w’'-]+)*$")
+_REACH = 200  # characters looked back for the long form: keeps the search linear
 
 
 def mine_acronyms(texts: Iterable[str], least: int = 2) -> dict[str, str]:
@@ -18,10 +20,11 @@ def mine_acronyms(texts: Iterable[str], least: int = 2) -> dict[str, str]:
     """
     seen: dict[str, Counter[str]] = {}
     for text in texts:
-        for match in _CANDIDATE.finditer(text):
-            long_form = long_form_of(match.group(1), match.group(2))
+        for match in _SHORT.finditer(text):
+            before = _WORDS_AT_END.search(text[max(0, match.start() - _REACH) : match.start()])
+            long_form = long_form_of(before.group(), match.group(1)) if before else None
             if long_form:
-                seen.setdefault(match.group(2).casefold(), Counter())[long_form] += 1
+                seen.setdefault(match.group(1).casefold(), Counter())[long_form] += 1
     mined: dict[str, str] = {}
     for short, counts in sorted(seen.items()):
         form, count = min(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -15,7 +15,7 @@ from rag.chunks import Chunk
 from rag.errors import IndexUnavailableError, UnreadablePaperError
 from rag.indexing.chunk_table import FILE_NAME, ChunkTable
 from rag.indexing.chunker import chunk_paper, mean_overlap
-from rag.indexing.digests import embedding_text
+from rag.indexing.digests import embedding_text, late_text
 from rag.indexing.document import PaperText
 from rag.indexing.generation import (
     IndexManifest,
@@ -28,6 +28,8 @@ from rag.indexing.generation import (
 from rag.indexing.paper_facts import PaperFacts, paper_of_pdf
 from rag.papers import Paper, split_version
 from rag.retrieval.embed import Embedder
+from rag.retrieval.index import whole_manifest
+from rag.retrieval.late_interaction import LateModel, quantise
 from rag.settings import IndexingSettings
 
 logger = logging.getLogger(__name__)
@@ -92,6 +94,7 @@ def build_index(
     root: Path,
     facts: PaperFacts,
     embedder: Embedder,
+    late: LateModel,
     settings: IndexingSettings,
     extract: Extract,
     progress: Progress = lambda name: None,
@@ -111,7 +114,7 @@ def build_index(
         try:
             summary = BuildSummary(inputs=len(files))
             todo = _unfinished(files, table.paper_ids(), summary)
-            _index_files(todo, table, facts, embedder, settings, extract, progress, summary)
+            _index_files(todo, table, facts, embedder, late, settings, extract, progress, summary)
             summary.chunks = table.count()
             summary.overlap = _overlap(table)
         finally:
@@ -122,9 +125,12 @@ def build_index(
 
 
 def _open_building(root: Path, key: str) -> Path:
-    """The working directory: continued when one is there, else begun from the live generation."""
+    """The working directory: continued when one is there, else begun from the live generation.
+
+    A damaged chunk table is not gone on with: building again must mend an index.
+    """
     building = root / f"building-{key}"
-    if (building / FILE_NAME).is_file():
+    if (building / FILE_NAME).is_file() and _readable(building, create=True):
         logger.info("continuing an interrupted build")
         return building
     shutil.rmtree(building, ignore_errors=True)
@@ -134,9 +140,19 @@ def _open_building(root: Path, key: str) -> Path:
         manifest = read_manifest(live)
     except IndexUnavailableError:
         return building
-    if manifest.settings_hash == key:
+    if manifest.settings_hash == key and _readable(live):
         shutil.copy2(live / FILE_NAME, building / FILE_NAME)
     return building
+
+
+def _readable(directory: Path, *, create: bool = False) -> bool:
+    """Whether the chunk table opens; ``create`` lets SQLite undo what a killed build began."""
+    try:
+        ChunkTable(directory, create=create).close()
+    except IndexUnavailableError:
+        logger.warning("the chunk table in %s is damaged and made again", directory.name)
+        return False
+    return True
 
 
 def _unfinished(files: list[Path], held: set[str], summary: BuildSummary) -> list[Path]:
@@ -175,6 +191,7 @@ def _index_files(
     table: ChunkTable,
     facts: PaperFacts,
     embedder: Embedder,
+    late: LateModel,
     settings: IndexingSettings,
     extract: Extract,
     progress: Progress,
@@ -192,7 +209,8 @@ def _index_files(
                 summary.skip("another version of the same paper", path.name)
             else:
                 texts = [embedding_text(paper, chunk) for chunk in chunks]
-                table.add_paper(paper, chunks, embedder.embed_passages(texts))
+                tokens = quantise(late.encode_documents([late_text(paper, chunks[0])])[0])
+                table.add_paper(paper, chunks, embedder.embed_passages(texts), tokens)
                 summary.indexed += 1
                 summary.notes += [f"{path.name}: {note}" for note in outcome.notes]
         progress(path.name)
@@ -209,12 +227,18 @@ def _paper_and_chunks(
     chunks = chunk_paper(
         paper.paper_id, text, abstract, abstract_page, settings, embedder.count_tokens
     )
-    limit = embedder.window - 2
-    title_size = embedder.count_tokens([paper.title])[0]
-    if title_size + settings.max_chunk_tokens > limit:
-        # An extreme title would push the end of a long passage out of the embedder's window.
-        paper = replace(paper, title=paper.title[:300])
-    return paper, chunks
+    named = split_version(path.stem)
+    if paper.version is None and named is not None and named[0] == paper.paper_id:
+        paper = replace(paper, version=named[1])
+    room = embedder.window - 2 - settings.max_chunk_tokens
+    return replace(paper, title=_cut_title(paper.title, room, embedder)), chunks
+
+
+def _cut_title(title: str, room: int, embedder: Embedder) -> str:
+    """An extreme title would push the end of a long passage out of the embedder's window."""
+    while (size := embedder.count_tokens([title])[0]) > room:
+        title = title[: len(title) * room // size].rstrip()
+    return title
 
 
 def extract_all(
@@ -270,11 +294,8 @@ def _seal_if_changed(
 ) -> IndexManifest:
     """Seal the work, or throw it away when nothing came in beside what is live."""
     if not summary.indexed:
-        try:
-            manifest = read_manifest(current_generation(root))
-        except IndexUnavailableError:
-            manifest = None
-        if manifest is not None and manifest.chunks == summary.chunks:
+        manifest = whole_manifest(root, embedder)
+        if manifest and (manifest.settings_hash, manifest.chunks) == (key, summary.chunks):
             shutil.rmtree(building, ignore_errors=True)
             return manifest
     if not summary.chunks:
@@ -299,7 +320,11 @@ def pdf_files(directory: Path) -> list[Path]:
     """
     if not directory.is_dir():
         raise IndexUnavailableError(f"The folder “{directory.name}” does not exist.")
-    files = sorted(path for path in directory.iterdir() if path.suffix.casefold() == ".pdf")
+    files = sorted(
+        path
+        for path in directory.iterdir()
+        if path.suffix.casefold() == ".pdf" and path.is_file()
+    )
     if not files:
         raise IndexUnavailableError(f"The folder “{directory.name}” holds no PDF.")
     return files

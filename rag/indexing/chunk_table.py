@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +23,13 @@ from rag.chunks import Chunk
 from rag.errors import IndexUnavailableError
 from rag.papers import Paper, paper_from_record
 from rag.retrieval.embed import Vectors
+from rag.retrieval.late_interaction import DIMENSION, Quantised
 
 FILE_NAME = "chunks.sqlite"
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS papers (paper_id TEXT PRIMARY KEY, record TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS papers (
+    paper_id TEXT PRIMARY KEY, record TEXT NOT NULL, late_tokens BLOB NOT NULL
+);
 CREATE TABLE IF NOT EXISTS chunks (
     chunk_id TEXT PRIMARY KEY, paper_id TEXT NOT NULL, chunk_index INTEGER NOT NULL,
     chunk_type TEXT NOT NULL, text TEXT NOT NULL, section TEXT NOT NULL,
@@ -70,8 +74,13 @@ class ChunkTable:
         """Close the file."""
         self._connection.close()
 
-    def add_paper(self, paper: Paper, chunks: Sequence[Chunk], vectors: Vectors) -> None:
-        """Store a paper with all its chunks in one transaction, replacing an earlier one."""
+    def add_paper(
+        self, paper: Paper, chunks: Sequence[Chunk], vectors: Vectors, late_tokens: Quantised
+    ) -> None:
+        """Store a paper with all its chunks in one transaction, replacing an earlier one.
+
+        ``late_tokens`` are its token vectors for late interaction, shape ``(tokens, 96)``, int8.
+        """
         rows = [
             (*_row(chunk), np.asarray(vector, dtype=np.float32).tobytes())
             for chunk, vector in zip(chunks, vectors, strict=True)
@@ -80,7 +89,8 @@ class ChunkTable:
         with self._lock, self._connection:
             self._connection.execute("DELETE FROM chunks WHERE paper_id = ?", (paper.paper_id,))
             self._connection.execute(
-                "INSERT OR REPLACE INTO papers VALUES (?, ?)", (paper.paper_id, record)
+                "INSERT OR REPLACE INTO papers VALUES (?, ?, ?)",
+                (paper.paper_id, record, late_tokens.tobytes()),
             )
             self._connection.executemany(
                 f"INSERT INTO chunks ({_COLUMNS}, vector) VALUES ({', '.join('?' * 12)})", rows
@@ -90,6 +100,14 @@ class ChunkTable:
         """All papers, ordered by id."""
         rows = self._all("SELECT record FROM papers ORDER BY paper_id")
         return [paper_from_record(json.loads(row[0])) for row in rows]
+
+    def late_tokens(self) -> list[tuple[str, Quantised]]:
+        """The token vectors of all papers, ordered by id."""
+        rows = self._all("SELECT paper_id, late_tokens FROM papers ORDER BY paper_id")
+        return [
+            (paper_id, np.frombuffer(blob, dtype=np.int8).reshape(-1, DIMENSION))
+            for paper_id, blob in rows
+        ]
 
     def paper_ids(self) -> set[str]:
         """Ids of all papers."""
@@ -141,7 +159,7 @@ class ChunkTable:
                 digest.update(chunk_id.encode("utf-8") + b"\0" + text.encode("utf-8") + b"\0")
         return digest.hexdigest()
 
-    def _all(self, query: str, values: Sequence[str | int] = ()) -> list[tuple[str, ...]]:
+    def _all(self, query: str, values: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
         try:
             with self._lock, closing(self._connection.execute(query, values)) as cursor:
                 return cursor.fetchall()
@@ -167,6 +185,20 @@ def _row(chunk: Chunk) -> tuple[str | int, ...]:
     )
 
 
-def _chunk(row: Sequence[object]) -> Chunk:
-    breaks = tuple((int(offset), int(page)) for offset, page in json.loads(str(row[6])))
-    return Chunk(*row[:6], breaks, *row[7:11])  # type: ignore[arg-type]
+def _chunk(row: Sequence[Any]) -> Chunk:
+    (chunk_id, paper_id, index, chunk_type, text, section, packed, start, end, pieces, tokens) = row[
+        :11
+    ]
+    return Chunk(
+        chunk_id=chunk_id,
+        paper_id=paper_id,
+        chunk_index=index,
+        chunk_type=chunk_type,
+        text=text,
+        section=section,
+        page_breaks=tuple((int(offset), int(page)) for offset, page in json.loads(packed)),
+        char_start=start,
+        char_end=end,
+        wordpieces=pieces,
+        tokens=tokens,
+    )

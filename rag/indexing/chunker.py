@@ -13,13 +13,17 @@ from rag.settings import IndexingSettings
 
 CHUNKER_VERSION = "1"
 PARAGRAPH = "\n\n"
+# Tokenizers make one unknown wordpiece of a word of over 100 letters, so that text without blanks
+# would seem short; as many characters as no ordinary wordpiece has count as one.
+CHARACTERS_A_WORDPIECE = 16
 CountTokens = Callable[[Sequence[str]], list[int]]
 Breaks = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A sentence, or a part of one that alone is too long: offsets and size in wordpieces."""
+    """A sentence, or a part of one that alone is too long: offsets and size in wordpieces
+    (at least one for every ``CHARACTERS_A_WORDPIECE`` characters)."""
 
     start: int
     end: int
@@ -147,7 +151,7 @@ def split_pieces(text: str, limit: int, count_tokens: CountTokens) -> list[Piece
     """Sentences of ``text`` with their sizes; longer ones than ``limit`` are cut at blanks, and
     a single endless word at characters."""
     spans = sentence_spans(text)
-    sizes = count_tokens([text[start:end] for start, end in spans])
+    sizes = _sizes([text[start:end] for start, end in spans], count_tokens)
     pieces: list[Piece] = []
     for (start, end), size in zip(spans, sizes, strict=True):
         if size <= limit:
@@ -157,20 +161,27 @@ def split_pieces(text: str, limit: int, count_tokens: CountTokens) -> list[Piece
     return pieces
 
 
+def _sizes(texts: Sequence[str], count_tokens: CountTokens) -> list[int]:
+    counts = count_tokens(texts)
+    return [
+        max(count, len(text) // CHARACTERS_A_WORDPIECE)
+        for text, count in zip(texts, counts, strict=True)
+    ]
+
+
 def _cut(text: str, start: int, end: int, limit: int, count_tokens: CountTokens) -> list[Piece]:
     """Parts of one long sentence, each at most ``limit`` wordpieces."""
-    # A wordpiece is at least one character, so a part of ``limit`` characters always fits.
     pieces: list[Piece] = []
     while start < end:
         stop = min(end, start + limit * 4)
-        size = count_tokens([text[start:stop]])[0]
-        while size > limit:
-            stop = max(start + limit, start + (stop - start) * limit // size - 1)
-            size = count_tokens([text[start:stop]])[0] if stop > start + limit else limit
+        size = _sizes([text[start:stop]], count_tokens)[0]
+        while size > limit and stop > start + 1:
+            stop = max(start + 1, start + (stop - start) * limit // size - 1)
+            size = _sizes([text[start:stop]], count_tokens)[0]
         if stop < end:
             blank = text.rfind(" ", start + 1, stop)
             stop = blank if blank > start else stop
-        pieces.append(Piece(start, stop, count_tokens([text[start:stop]])[0]))
+        pieces.append(Piece(start, stop, _sizes([text[start:stop]], count_tokens)[0]))
         start = stop
         while start < end and text[start].isspace():
             start += 1
@@ -185,6 +196,7 @@ def group_pieces(
     Each run after the first begins with up to ``overlap_pieces`` pieces of the one before it, as
     far as they fit ``overlap_tokens``. A short last run joins the one before it when both fit.
     """
+    target = min(target, limit)
     groups: list[list[Piece]] = []
     current: list[Piece] = []
     size = 0

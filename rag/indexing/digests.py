@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from zipfile import BadZipFile
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rag.chunks import Chunk, make_chunk_id
@@ -14,6 +18,7 @@ from rag.errors import IndexUnavailableError
 from rag.local_models import count_cl100k
 from rag.papers import Paper
 from rag.retrieval.embed import Embedder, Vectors
+from rag.retrieval.late_interaction import Quantised
 
 SECTION_NAMES = {
     "summary": "Summary",
@@ -99,27 +104,66 @@ def embedding_text(paper: Paper, chunk: Chunk) -> str:
     return f"{paper.title}\n{chunk.text}"
 
 
+def late_text(paper: Paper, chunk: Chunk) -> str:
+    """What stands for a whole paper in late interaction: its title and first chunk."""
+    return f"{paper.title}. {chunk.text}"
+
+
 def text_key(text: str) -> str:
     """SHA-256 of an embedded text, which ties a ready vector to it."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def save_vectors(path: Path, embedder: str, texts: list[str], vectors: Vectors) -> None:
-    """Ready vectors as float16 with the hash of the text that each belongs to."""
-    keys = np.frombuffer("\n".join(text_key(text) for text in texts).encode(), dtype=np.uint8)
-    name = np.frombuffer(embedder.encode(), dtype=np.uint8)
-    np.savez_compressed(path, keys=keys, embedder=name, vectors=vectors.astype(np.float16))
+@dataclass(frozen=True)
+class ReadyVectors:
+    """Vectors that ship with the starter library, by the hash of the text they belong to."""
+
+    passages: dict[str, Vectors]
+    late: dict[str, Quantised]
 
 
-def load_vectors(path: Path, embedder: str) -> dict[str, Vectors]:
-    """Text hash -> vector of this embedder; empty when the file is absent or of another one."""
+def save_vectors(
+    path: Path,
+    embedder: str,
+    passages: dict[str, Vectors],
+    late: dict[str, Quantised],
+) -> None:
+    """Write ready vectors: text -> vector (kept as float16) and text -> token vectors (int8)."""
+    starts = np.cumsum([0, *(len(tokens) for tokens in late.values())])
+    np.savez_compressed(
+        path,
+        embedder=_pack([embedder]),
+        keys=_pack([text_key(text) for text in passages]),
+        vectors=np.stack(list(passages.values())).astype(np.float16),
+        late_keys=_pack([text_key(text) for text in late]),
+        late_starts=starts.astype(np.int64),
+        late_vectors=np.concatenate(list(late.values())),
+    )
+
+
+def load_vectors(path: Path, embedder: str) -> ReadyVectors:
+    """The ready vectors of this embedder; none when the file is absent, damaged or of another."""
     try:
-        with np.load(path, allow_pickle=False) as data:
-            if data["embedder"].tobytes().decode() != embedder:
-                return {}
-            keys = data["keys"].tobytes().decode().split("\n")
+        # numpy leaves a file open that it opened itself and could not read.
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
+            if _unpack(data["embedder"]) != [embedder]:
+                return ReadyVectors({}, {})
             vectors = data["vectors"].astype(np.float32)
-    except (OSError, ValueError, KeyError, EOFError):
-        return {}
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    return dict(zip(keys, vectors, strict=True))
+            starts, tokens = data["late_starts"], data["late_vectors"]
+            keys, late_keys = _unpack(data["keys"]), _unpack(data["late_keys"])
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        passages = dict(zip(keys, vectors, strict=True))
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error):
+        return ReadyVectors({}, {})
+    late = {
+        key: tokens[starts[place] : starts[place + 1]] for place, key in enumerate(late_keys)
+    }
+    return ReadyVectors(passages, late)
+
+
+def _pack(strings: list[str]) -> npt.NDArray[np.uint8]:
+    return np.frombuffer("\n".join(strings).encode(), dtype=np.uint8)
+
+
+def _unpack(packed: npt.NDArray[np.uint8]) -> list[str]:
+    return packed.tobytes().decode().split("\n")

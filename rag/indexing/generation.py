@@ -33,7 +33,7 @@ MANIFEST = "index.json"
 KEYWORD_FILE = "keyword.npz"
 ACRONYM_FILE = "acronyms.json"
 CHROMA_FOLDER = "chroma"
-FORMAT = 1
+FORMAT = 2
 KEPT_GENERATIONS = 2
 
 
@@ -60,7 +60,7 @@ class IndexManifest(BaseModel):
 def settings_hash(settings: IndexingSettings, embedder: str) -> str:
     """What must be equal for two chunks to belong in one index."""
     relevant = settings.model_dump(exclude={"workers", "seconds_per_file"})
-    return short_hash({**relevant, "embedder": embedder, "chunker": CHUNKER_VERSION})
+    return short_hash({**relevant, "embedder": embedder, "chunker": CHUNKER_VERSION, "format": FORMAT})
 
 
 @contextlib.contextmanager
@@ -69,19 +69,22 @@ def writer_lock(root: Path) -> Iterator[None]:
 
     Raises ``IndexUnavailableError`` when another process holds it, or the folder is not writable.
     """
+    lock = FileLock(root / ".writer.lock", timeout=0)
     try:
         root.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(root / ".writer.lock", timeout=0)
-        with lock:
-            yield
+        lock.acquire()
     except Timeout:
         raise IndexUnavailableError(
             "Another process is writing this index; wait until it has finished."
         ) from None
-    except PermissionError:
+    except (OSError, NotImplementedError):  # filelock's word for a file system without locks
         raise IndexUnavailableError(
             "The index folder is not writable; choose another one with --index or RAG_DATA_DIR."
         ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def seal(

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Literal
 
 from rag.reasoning.coverage_grader import grade_by_coverage
-from rag.reasoning.lexicon import Lexicon
 from rag.reasoning.protocol import Evidence, InformationCheck, QueryPlan, Turn
 from rag.reasoning.rule_planner import plan_by_rules
 from rag.reasoning.rule_reformulator import reformulate_by_rules
 from rag.reasoning.sentence_writer import write_from_sentences
+from rag.retrieval.lexicon import Lexicon
 from rag.retrieval.reranker import Reranker
 
 

@@ -27,7 +27,7 @@ class Evidence:
     """One passage as grader and writer are given it.
 
     ``n`` numbers the passages of this request from 1; ``text`` is the passage with its
-    neighbours; ``score`` is the raw reranker score in 0..1, None when reranking is off;
+    neighbours; ``score`` is its relevance in 0..1, None when reranking is off;
     ``sub_query`` is the one that it serves best.
     """
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rag.reasoning.lexicon import ASKING_WORDS
 from rag.reasoning.protocol import QueryPlan
 from rag.results import TurnRecord
+from rag.retrieval.lexicon import ASKING_WORDS
 from rag.retrieval.terms import STOP_WORDS
 
 MOST = 3

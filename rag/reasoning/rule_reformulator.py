@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rag.reasoning.lexicon import Lexicon
 from rag.reasoning.protocol import Evidence, InformationCheck, QueryPlan
+from rag.retrieval.lexicon import Lexicon
 from rag.retrieval.terms import STOP_WORDS, terms
 
 FEEDBACK_TERMS = 4

@@ -7,16 +7,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.indexing.sentences import sentence_spans
-from rag.reasoning.lexicon import Lexicon
 from rag.reasoning.protocol import Evidence, InformationCheck, QueryPlan
+from rag.retrieval.lexicon import Lexicon
+from rag.retrieval.relevance import log_odds
 from rag.retrieval.reranker import Reranker
 from rag.retrieval.terms import stem, terms
 
 MOST_SCORED = 60
 SHORTEST_WORDS = 6
 LONGEST_WORDS = 70
-# A sentence that scores below this share of the best one adds noise more often than an answer.
-LEAST_SHARE = 0.08
+# A sentence whose log-odds are this far below the best adds noise more often than an answer.
+FARTHEST = 3.0
+# How much a sentence's own reranker score counts beside the relevance of its passage; the
+# reranker is nearly blind to paraphrase, the relevance is not.
+SENTENCE_WEIGHT = 0.4
 TOO_ALIKE = 0.6
 _REFERENCE_MARK = re.compile(r"\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]|\s*\((?:see )?(?:Figure|Fig\.|Table|Section|Sec\.|Appendix)[^)]{0,30}\)")
 _LETTER = re.compile(r"[A-Za-z]")
@@ -94,9 +98,13 @@ def score_sentences(
     if reranker is None:
         scores = [lexicon.coverage(wanted, sentence.text) for sentence in found]
     else:
-        scores = reranker.score(
+        read = reranker.score(
             [(query, f"{sentence.evidence.title}. {sentence.text}") for sentence in found]
         )
+        scores = [
+            SENTENCE_WEIGHT * log_odds(score) + log_odds(sentence.evidence.score or 0.0)
+            for sentence, score in zip(found, read, strict=True)
+        ]
     scored = [
         Sentence(item.evidence, item.place, item.text, item.stems, score)
         for item, score in zip(found, scores, strict=True)
@@ -147,7 +155,7 @@ def pick_sentences(
     picked: list[Sentence] = []
     best = scored[0].score if scored else 0.0
     for sentence in scored:
-        if len(picked) >= most or sentence.score < best * LEAST_SHARE:
+        if len(picked) >= most or sentence.score < best - FARTHEST:
             break
         if not any(alike(sentence, other) for other in (*taken, *picked)):
             picked.append(sentence)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rag.chunks import Chunk
 from rag.papers import Paper
+from rag.retrieval.paper_match import PaperMatch
 
 
 @dataclass(frozen=True)
@@ -13,8 +14,10 @@ class Candidate:
     """A chunk with its rank and score in each search, fused rank, rerank score and verdict.
 
     Ranks count from 1; ``rank_dense`` is the rank within the chunk's own list (abstracts or
-    passages). ``score_rerank`` is the raw score: a floored chunk keeps it. ``drop_reason`` is a
-    short phrase, None for a kept chunk.
+    passages). ``score_rerank`` is the reranker's raw score; ``score_relevance`` is the calibrated
+    score that the bars judge, and a floored chunk keeps both; ``score_evidence`` belongs to the
+    whole pool and says whether the library is about the sub-query at all. ``match`` says how well the whole
+    paper fits. ``drop_reason`` is a short phrase, None for a kept chunk.
     """
 
     chunk: Chunk
@@ -27,6 +30,9 @@ class Candidate:
     rank_fused: int | None = None
     score_fused: float | None = None
     score_rerank: float | None = None
+    match: PaperMatch | None = None
+    score_relevance: float | None = None
+    score_evidence: float | None = None
     kept: bool = False
     floored: bool = False
     drop_reason: str | None = None
@@ -34,8 +40,8 @@ class Candidate:
 
     @property
     def order(self) -> tuple[float, float, int]:
-        """Sort key, best first: rerank score, then fused score, then fused rank."""
-        return (-(self.score_rerank or 0.0), -(self.score_fused or 0.0), self.rank_fused or 0)
+        """Sort key, best first: relevance (fused score without one), then fused rank."""
+        return (-(self.score_relevance or 0.0), -(self.score_fused or 0.0), self.rank_fused or 0)
 
 
 @dataclass(frozen=True)

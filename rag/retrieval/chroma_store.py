@@ -6,12 +6,14 @@ Two collections because a metadata filter costs 20 ms and more where an unfilter
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from rag.chunks import Chunk
 from rag.errors import IndexUnavailableError
+from rag.local_models import quiet_libraries
 from rag.retrieval.embed import Vectors
 from rag.retrieval.vector_store import Slot, VectorHit, slot_of
 
@@ -35,10 +37,15 @@ class ChromaStore:
             try:
                 self._collections[slot] = self._client.get_collection(slot)
             except Exception as error:
+                self.close()
                 raise IndexUnavailableError(
                     f"The vector store lacks its collection “{slot}”; build the index again with "
                     "scripts/build_index.py."
                 ) from error
+
+    def close(self) -> None:
+        """Release the files: Chroma keeps a store open for the whole process otherwise."""
+        close_client(self._client)
 
     def search(
         self, slot: Slot, vectors: Vectors, k: int, paper_ids: Sequence[str] | None = None
@@ -111,6 +118,9 @@ def chunk_metadata(chunk: Chunk) -> dict[str, str | int]:
 
 def open_client(directory: Path) -> Any:
     """A persistent client without telemetry; Chroma is imported late (0.5 s)."""
+    quiet_libraries()
+    # Chroma asks for a home directory at import; a container user may have none (C77).
+    os.environ.setdefault("HOME", str(directory.parent))
     import chromadb
     from chromadb.config import Settings as ChromaSettings
 

@@ -18,7 +18,8 @@ class Context:
     """A run of touching chunks of one paper as one text.
 
     ``chunk_ids`` are the kept chunks that it serves, best first; ``spans`` are the offsets of
-    those chunks in ``text``; ``page_breaks`` as in ``Chunk``.
+    those chunks in ``text``; ``starts`` are the offsets of all chunks of the run, kept or not;
+    ``page_breaks`` as in ``Chunk``.
     """
 
     paper_id: str
@@ -29,6 +30,7 @@ class Context:
     page_breaks: tuple[tuple[int, int], ...]
     first_index: int
     last_index: int
+    starts: tuple[int, ...]
 
     @property
     def pages(self) -> tuple[int, ...]:
@@ -65,11 +67,11 @@ def _holds(context: Context, chunk: Chunk) -> bool:
 
 def _serve(context: Context, chunk: Chunk) -> Context:
     """The same context, now also for ``chunk``, whose text it holds."""
-    start = context.text.find(chunk.text)
+    start = context.starts[chunk.chunk_index - context.first_index]
     return replace(
         context,
         chunk_ids=(*context.chunk_ids, chunk.chunk_id),
-        spans=(*context.spans, (max(0, start), max(0, start) + len(chunk.text))),
+        spans=(*context.spans, (start, start + len(chunk.text))),
     )
 
 
@@ -110,27 +112,28 @@ def _join(chunk: Chunk, run: Sequence[Chunk]) -> Context:
     """Concatenate a run without repeating overlaps."""
     text = run[0].text
     breaks = list(run[0].page_breaks)
-    span = (0, len(chunk.text))
+    starts = [0]
     for before, after in zip(run, run[1:], strict=False):
         gap = after.char_start - before.char_end
         joint = len(text) + gap if gap < 0 else len(text) + len(separator(gap))
         text = text[:joint] + after.text if gap < 0 else text + separator(gap) + after.text
-        breaks += [
-            (joint + offset, page)
-            for offset, page in after.page_breaks
-            if not breaks or page != breaks[-1][1]
-        ]
-        if after is chunk:
-            span = (joint, joint + len(chunk.text))
+        starts.append(joint)
+        # The overlap is told once: from the joint on, the breaks of the later chunk hold.
+        breaks = [(offset, page) for offset, page in breaks if offset < joint]
+        for offset, page in after.page_breaks:
+            if not breaks or page != breaks[-1][1]:
+                breaks.append((joint + offset, page))
+    start = starts[run.index(chunk)]
     return Context(
         paper_id=chunk.paper_id,
         chunk_ids=(chunk.chunk_id,),
-        spans=(span,),
+        spans=((start, start + len(chunk.text)),),
         text=text,
         section=chunk.section,
         page_breaks=tuple(breaks),
         first_index=run[0].chunk_index,
         last_index=run[-1].chunk_index,
+        starts=tuple(starts),
     )
 
 

@@ -15,12 +15,21 @@ from rag.local_models import (
     FLASHRANK_MODEL,
     open_session,
     prepare_flashrank_directory,
+    quiet_libraries,
 )
+from rag.retrieval.relevance import EvidenceWeights, RelevanceWeights
 from rag.retrieval.reranker import Calibration
 
 # Calibrated on the tuning half of corpus/eval/questions.jsonl; see docs/decisions.md.
 MINILM_CALIBRATION = Calibration(
-    bar=0.02, strict_bar=0.10, floor_minimum=0.005, evidence_floor=0.03, sure=0.60
+    relevance=RelevanceWeights(
+        rerank=0.174, abstract=0.742, late=1.387, keyword=2.0, constant=-17.947
+    ),
+    evidence=EvidenceWeights(rerank=0.095, abstract=1.286, late=2.988, constant=-30.443),
+    bar=0.03,
+    strict_bar=0.06,
+    floor_minimum=0.01,
+    evidence_floor=0.5,
 )
 
 
@@ -57,6 +66,7 @@ class FlashRankReranker:
 
     def _open(self) -> Any:
         cache_dir = prepare_flashrank_directory(self._cache_dir)
+        quiet_libraries()
         from flashrank import Ranker
 
         try:

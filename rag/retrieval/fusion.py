@@ -6,6 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 
+def paper_of(chunk_id: str) -> str:
+    """The paper of a chunk: its id begins with the paper's."""
+    return chunk_id.split(":", 1)[0]
+
+
 @dataclass(frozen=True)
 class Fused:
     """One fused item: ``score`` is the sum of ``1 / (k + rank)`` over the lists that hold it."""
@@ -29,3 +34,20 @@ def fuse(lists: Sequence[Sequence[str]], k: int) -> list[Fused]:
             best[key] = min(rank, best.get(key, rank))
     order = sorted(scores, key=lambda key: (-scores[key], best[key], key))
     return [Fused(key, rank, scores[key]) for rank, key in enumerate(order, start=1)]
+
+
+def seat_papers(fused: Sequence[Fused], stand_ins: Sequence[str], size: int) -> list[Fused]:
+    """The best ``size`` fused items, of which each paper of ``stand_ins`` has at least one.
+
+    A paper that only fits as a whole is in one list alone and would fuse below chunks that two
+    lists share; its first stand-in takes the place of the last items that are not needed.
+    """
+    pool = list(fused[:size])
+    seated = {paper_of(item.key) for item in pool}
+    late: list[Fused] = []
+    by_key = {item.key: item for item in fused[size:]}
+    for key in stand_ins:
+        if paper_of(key) not in seated and key in by_key:
+            seated.add(paper_of(key))
+            late.append(by_key[key])
+    return [*pool[: max(0, size - len(late))], *sorted(late, key=lambda item: item.rank)][:size]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from rag.papers import Library
 from rag.retrieval.chroma_store import ChromaStore
 from rag.retrieval.embed import Embedder
 from rag.retrieval.keyword import KeywordIndex, load_keyword_index
+from rag.retrieval.late_interaction import PaperTokens, paper_tokens
 from rag.retrieval.vector_store import VectorStore
 
 logger = logging.getLogger(__name__)
@@ -36,10 +38,12 @@ class OpenIndex:
     keyword: KeywordIndex
     papers: Library
     acronyms: dict[str, str]
+    tokens: PaperTokens
 
     def close(self) -> None:
         """Close the files."""
         self.chunks.close()
+        self.vectors.close()
 
 
 def open_index(root: Path, embedder: Embedder) -> OpenIndex:
@@ -51,18 +55,34 @@ def open_index(root: Path, embedder: Embedder) -> OpenIndex:
     directory = current_generation(root)
     manifest = read_manifest(directory)
     check_embedder(manifest, embedder)
-    chunks = ChunkTable(directory)
-    keyword = load_keyword_index(directory / KEYWORD_FILE)
-    vectors = ChromaStore(directory / CHROMA_FOLDER)
-    check_parts(manifest, chunks, keyword, vectors)
-    return OpenIndex(
-        manifest=manifest,
-        chunks=chunks,
-        vectors=vectors,
-        keyword=keyword,
-        papers=Library(chunks.papers()),
-        acronyms=_read_acronyms(directory / ACRONYM_FILE),
-    )
+    with ExitStack() as opened:
+        chunks = ChunkTable(directory)
+        opened.callback(chunks.close)
+        keyword = load_keyword_index(directory / KEYWORD_FILE)
+        vectors = ChromaStore(directory / CHROMA_FOLDER)
+        opened.callback(vectors.close)
+        check_parts(manifest, chunks, keyword, vectors)
+        index = OpenIndex(
+            manifest=manifest,
+            chunks=chunks,
+            vectors=vectors,
+            keyword=keyword,
+            papers=Library(chunks.papers()),
+            acronyms=_read_acronyms(directory / ACRONYM_FILE),
+            tokens=paper_tokens(chunks.late_tokens()),
+        )
+        opened.pop_all()
+    return index
+
+
+def whole_manifest(root: Path, embedder: Embedder) -> IndexManifest | None:
+    """``index.json`` of the live generation; None when any part of it cannot be used."""
+    try:
+        index = open_index(root, embedder)
+    except IndexUnavailableError:
+        return None
+    index.close()
+    return index.manifest
 
 
 def check_embedder(manifest: IndexManifest, embedder: Embedder) -> None:
@@ -92,8 +112,8 @@ def check_parts(
 
 def _read_acronyms(path: Path) -> dict[str, str]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError):
+        pairs = json.loads(path.read_text(encoding="utf-8")).items()
+    except (OSError, ValueError, AttributeError):
         logger.warning("the index has no acronym list; reformulation works without it")
         return {}
-    return {str(short): str(long) for short, long in data.items()}
+    return {str(short): str(long) for short, long in pairs}

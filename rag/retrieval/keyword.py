@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -180,7 +181,8 @@ def save_keyword_index(index: KeywordIndex, path: Path) -> None:
 def load_keyword_index(path: Path) -> KeywordIndex:
     """Read an index; raises ``IndexUnavailableError`` when it is missing or damaged."""
     try:
-        with np.load(path, allow_pickle=False) as data:
+        # numpy leaves a file open that it opened itself and could not read.
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
             if int(data["format"][0]) != FORMAT:
                 raise ValueError("another format")
             terms = _unpack(data["terms"])
@@ -192,7 +194,7 @@ def load_keyword_index(path: Path) -> KeywordIndex:
                 weights=data["weights"],
                 content_hash="".join(_unpack(data["content_hash"])),
             )
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, LookupError, EOFError, BadZipFile) as error:
         raise IndexUnavailableError(
             "The keyword index is missing or damaged; build the index again with "
             "scripts/build_index.py."

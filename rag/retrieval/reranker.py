@@ -6,22 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from rag.retrieval.relevance import EvidenceWeights, RelevanceWeights
+
 
 @dataclass(frozen=True)
 class Calibration:
-    """The bars that fit one reranker's scores (0..1).
+    """How one reranker's scores become relevance, and the bars for it (all 0..1).
 
     ``bar`` is for trusted fusion ranks, ``strict_bar`` for later ones; ``floor_minimum`` is the
     least own score at which a hand-picked paper may be raised to the bar; below
-    ``evidence_floor`` (best raw score) no evidence is sufficient; ``sure`` is a best score at
-    which evidence needs little else to be believed.
+    ``evidence_floor`` (evidence score of the pool) nothing is kept and no evidence is sufficient.
     """
 
+    relevance: RelevanceWeights
+    evidence: EvidenceWeights
     bar: float
     strict_bar: float
     floor_minimum: float
     evidence_floor: float
-    sure: float
 
 
 class Reranker(Protocol):

@@ -15,11 +15,21 @@ from rag.papers import Paper
 from rag.results import Scope
 from rag.retrieval.candidate import Candidate, Pool
 from rag.retrieval.embed import Embedder, Vectors
-from rag.retrieval.fusion import fuse
+from rag.retrieval.fusion import fuse, seat_papers
 from rag.retrieval.index import OpenIndex
 from rag.retrieval.keyword import KeywordHit
-from rag.retrieval.reranker import Reranker
-from rag.retrieval.selection import Bars, apply_bars, bars_for, choose, merge_pools
+from rag.retrieval.late_interaction import LateModel
+from rag.retrieval.lexicon import Lexicon
+from rag.retrieval.paper_match import (
+    DEEP_ABSTRACTS,
+    DEEP_KEYWORD,
+    DEEP_PASSAGES,
+    match_papers,
+    representatives,
+)
+from rag.retrieval.relevance import Signs, evidence, relevance
+from rag.retrieval.reranker import Calibration, Reranker
+from rag.retrieval.selection import Bars, apply_bars, bars_for, choose, merge_pools, papers_cap
 from rag.retrieval.terms import terms
 from rag.retrieval.vector_store import Slot, VectorHit
 from rag.settings import Settings
@@ -50,10 +60,14 @@ class Judged:
 class Searcher:
     """Hybrid search over one open index. Safe to use from several threads."""
 
-    def __init__(self, index: OpenIndex, embedder: Embedder, reranker: Reranker | None) -> None:
+    def __init__(
+        self, index: OpenIndex, embedder: Embedder, late: LateModel, reranker: Reranker | None
+    ) -> None:
         self.index = index
         self.embedder = embedder
+        self.late = late
         self.reranker = reranker
+        self.lexicon = Lexicon(index.keyword.rarity, index.acronyms)
 
     def retrieve(
         self, sub_queries: Sequence[str], settings: Settings, scope: Scope, skip: frozenset[str]
@@ -75,15 +89,20 @@ class Searcher:
             ]
             return [future.result() for future in futures]
 
-    def judge(self, pools: Sequence[Pool], settings: Settings, per_paper: int) -> Judged:
-        """Rerank all pools, apply the bars, merge and choose what is kept."""
+    def judge(self, pools: Sequence[Pool], settings: Settings, *, several: bool) -> Judged:
+        """Rerank all pools, apply the bars, merge and choose what is kept.
+
+        ``several`` says that the question is about several papers.
+        """
         scored, degraded = self._rerank(pools, settings)
         active = None if degraded or self.reranker is None else self.reranker
         if settings.reranking.name == "none":
             active = None
         bars = bars_for(settings.reranking, active.calibration if active else None)
         judged = [apply_bars(pool, bars, settings.reranking) for pool in scored]
-        chosen = choose(merge_pools(judged), settings.retrieval.keep, per_paper)
+        merged = merge_pools(judged)
+        numbers = settings.retrieval
+        chosen = choose(merged, numbers.keep, papers_cap(merged, several, numbers))
         return Judged(
             candidates=tuple(chosen),
             scored=sum(len(pool.candidates) for pool in scored) if active else 0,
@@ -107,19 +126,35 @@ class Searcher:
             for candidate in pool.candidates
         ]
         try:
-            scores = iter(self.reranker.score(pairs))
+            scores = self.reranker.score(pairs)
         except ModelUnavailableError as error:
             logger.warning("reranking is off: %s", error)
             return list(pools), f"Reranking is off: {error}"
-        return [
-            replace(
-                pool,
-                candidates=tuple(
-                    replace(candidate, score_rerank=next(scores)) for candidate in pool.candidates
-                ),
-            )
-            for pool in pools
-        ], ""
+        scored: list[Pool] = []
+        for pool in pools:
+            own, scores = scores[: len(pool.candidates)], scores[len(pool.candidates) :]
+            scored.append(self._weighed(pool, own, self.reranker.calibration))
+        return scored, ""
+
+    def _weighed(self, pool: Pool, scores: Sequence[float], calibration: Calibration) -> Pool:
+        """The pool with reranker scores, and what follows from all signs together."""
+        signs = [
+            signs_of(candidate, score)
+            for candidate, score in zip(pool.candidates, scores, strict=True)
+        ]
+        whole = evidence(signs, calibration.evidence)
+        return replace(
+            pool,
+            candidates=tuple(
+                replace(
+                    candidate,
+                    score_rerank=sign.rerank,
+                    score_relevance=relevance(sign, calibration.relevance),
+                    score_evidence=whole,
+                )
+                for candidate, sign in zip(pool.candidates, signs, strict=True)
+            ),
+        )
 
     def _pool(
         self,
@@ -130,16 +165,31 @@ class Searcher:
         skip: frozenset[str],
     ) -> Pool:
         numbers = settings.retrieval
-        abstracts = self._dense("abstracts", vector, numbers.abstracts_per_query, allowed)
-        passages = self._dense("passages", vector, numbers.passages_per_query, allowed)
-        keyword = self._keyword(query, numbers.keyword_per_query, allowed)
+        deep_abstracts = self._dense("abstracts", vector, DEEP_ABSTRACTS, allowed)
+        deep_passages = self._dense("passages", vector, DEEP_PASSAGES, allowed)
+        deep_keyword = self._keyword(query, DEEP_KEYWORD, allowed)
+        matches = match_papers(
+            deep_abstracts,
+            deep_passages,
+            deep_keyword,
+            self.index.tokens.scores(self.late.encode_query(query)),
+            None if allowed is None else frozenset(allowed),
+        )
+        abstracts = deep_abstracts[: numbers.abstracts_per_query]
+        passages = deep_passages[: numbers.passages_per_query]
+        keyword = deep_keyword[: numbers.keyword_per_query]
+        stand_ins = representatives(
+            matches, deep_abstracts, deep_passages, numbers.papers_per_query
+        )
         lists = [
             [hit.chunk_id for hit in abstracts],
             [hit.chunk_id for hit in passages],
             [hit.chunk_id for hit in keyword],
+            stand_ins,
         ]
+        by_paper = {match.paper_id: match for match in matches}
         fused = [item for item in fuse(lists, numbers.rrf_k) if item.key not in skip]
-        fused = fused[: numbers.pool_size]
+        fused = seat_papers(fused, stand_ins, numbers.pool_size)
         chunks = self.index.chunks.get(item.key for item in fused)
         dense = {
             hit.chunk_id: (rank, hit.score)
@@ -158,6 +208,7 @@ class Searcher:
                 score_bm25=sparse.get(item.key, (None, None))[1],
                 rank_fused=place,
                 score_fused=item.score,
+                match=by_paper.get(chunks[item.key].paper_id),
             )
             for place, item in enumerate(fused, start=1)
         )
@@ -176,6 +227,17 @@ class Searcher:
         # A chunk id begins with the id of its paper.
         ids = self.index.keyword.chunk_ids
         return np.fromiter((key.split(":", 1)[0] in allowed for key in ids), bool, len(ids))
+
+
+def signs_of(candidate: Candidate, score: float) -> Signs:
+    """The signs of a candidate with its reranker score."""
+    match = candidate.match
+    return Signs(
+        rerank=score,
+        abstract=match.abstract if match else 0.0,
+        late=match.late if match else 0.0,
+        keyword=match.keyword if match else 0.0,
+    )
 
 
 def _inside(paper: Paper, scope: Scope) -> bool:

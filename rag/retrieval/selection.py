@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 
 from rag.retrieval.candidate import Candidate, Pool
 from rag.retrieval.reranker import Calibration
-from rag.settings import RerankingSettings
+from rag.settings import RerankingSettings, RetrievalSettings
 
+OUTSIDE = "the library seems not to be about this"
 BELOW_BAR = "below the bar"
 BELOW_STRICT_BAR = "below the strict bar"
 PAPER_FULL = "enough passages of this paper"
 LIMIT = "beyond the limit"
+# Above this reranker score its own order can be trusted; see docs/decisions.md.
+SURE_RERANK = 0.5
 DUPLICATE = "same text as a kept passage"
 
 
@@ -46,28 +49,38 @@ def bars_for(settings: RerankingSettings, calibration: Calibration | None) -> Ba
 def apply_bars(pool: Pool, bars: Bars, settings: RerankingSettings) -> list[Candidate]:
     """Mark each candidate of one pool as kept or dropped by its bar, best first.
 
-    Trusted fusion ranks need ``bar``, later ones ``strict_bar``. A hand-picked paper at a trusted
+    Below the evidence floor nothing is kept. Trusted fusion ranks need ``bar``, later ones ``strict_bar``. A hand-picked paper at a trusted
     rank is raised to the bar when its own score is at least the calibrated minimum and another
-    chunk clears its bar unaided; its raw score stays. When nothing clears a bar, the single best
+    chunk clears its bar unaided; its score stays. When nothing clears a bar, the single best
     chunk is kept if it is above ``bar``.
     """
     if bars.bar is None:
         return [replace(candidate, kept=True) for candidate in pool.candidates]
+    if _outside(pool, bars):
+        dropped = [replace(candidate, drop_reason=OUTSIDE) for candidate in pool.candidates]
+        return sorted(dropped, key=lambda candidate: candidate.order)
     unaided = [_judge(candidate, bars, settings) for candidate in pool.candidates]
     any_cleared = any(candidate.kept for candidate in unaided)
     floored = [_floor(candidate, bars, settings, any_cleared) for candidate in unaided]
     ordered = sorted(floored, key=lambda candidate: candidate.order)
     if ordered and not any_cleared:
         best = ordered[0]
-        if (best.score_rerank or 0.0) >= bars.bar:
+        if (best.score_relevance or 0.0) >= bars.bar:
             ordered[0] = replace(best, kept=True, drop_reason=None)
     return ordered
+
+
+def _outside(pool: Pool, bars: Bars) -> bool:
+    """Whether the pool's evidence score is below the floor."""
+    if bars.evidence_floor is None or not pool.candidates:
+        return False
+    return (pool.candidates[0].score_evidence or 0.0) < bars.evidence_floor
 
 
 def _judge(candidate: Candidate, bars: Bars, settings: RerankingSettings) -> Candidate:
     trusted = (candidate.rank_fused or 0) <= settings.trusted_ranks
     needed = bars.bar if trusted else bars.strict_bar
-    if (candidate.score_rerank or 0.0) >= (needed or 0.0):
+    if (candidate.score_relevance or 0.0) >= (needed or 0.0):
         return replace(candidate, kept=True)
     return replace(candidate, drop_reason=BELOW_BAR if trusted else BELOW_STRICT_BAR)
 
@@ -81,7 +94,7 @@ def _floor(
         and not candidate.kept
         and candidate.paper.hand_picked
         and (candidate.rank_fused or 0) <= settings.trusted_ranks
-        and (candidate.score_rerank or 0.0) >= bars.floor_minimum
+        and (candidate.score_relevance or 0.0) >= bars.floor_minimum
     )
     return replace(candidate, kept=True, floored=True, drop_reason=None) if raised else candidate
 
@@ -107,6 +120,15 @@ def merge_pools(judged: Sequence[Sequence[Candidate]]) -> list[Candidate]:
         )
         for key, candidate in best.items()
     ]
+
+
+def papers_cap(candidates: Sequence[Candidate], several: bool, settings: RetrievalSettings) -> int:
+    """Most passages of one paper: few where several papers are asked for, or where no score of
+    the reranker says which paper is right."""
+    sure = max((item.score_rerank or 0.0 for item in candidates if item.kept), default=1.0)
+    if several:
+        return settings.keep_per_paper
+    return settings.keep if sure >= SURE_RERANK else settings.keep_per_paper_unsure
 
 
 def choose(candidates: Sequence[Candidate], keep: int, per_paper: int) -> list[Candidate]:

@@ -28,6 +28,9 @@ class VectorHit:
 class VectorStore(Protocol):
     """What retrieval needs of a vector store. Reading from several threads is safe."""
 
+    def close(self) -> None:
+        """Release the files or the connection."""
+
     def search(
         self, slot: Slot, vectors: Vectors, k: int, paper_ids: Sequence[str] | None = None
     ) -> list[list[VectorHit]]:

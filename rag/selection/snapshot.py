@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -51,7 +52,7 @@ def read_records(path: Path) -> Iterator[PaperRecord]:
                 if record is not None:
                     found = True
                     yield record
-    except OSError as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise UnreadablePaperError(
             f"The metadata file {path.name} could not be read.", reason="unreadable metadata"
         ) from error
@@ -73,7 +74,8 @@ def parse_record(line: str) -> PaperRecord | None:
     title = one_line(data.get("title"))
     if parts is None or not title:
         return None
-    versions = data.get("versions") if isinstance(data.get("versions"), list) else []
+    listed = data.get("versions")
+    versions: list[Any] = listed if isinstance(listed, list) else []
     return PaperRecord(
         paper_id=parts[0],
         title=title,
@@ -81,13 +83,16 @@ def parse_record(line: str) -> PaperRecord | None:
         published=_first_date(versions),
         categories=_categories(data),
         abstract=one_line(data.get("abstract")) or None,
-        version=_last_version(versions) or data.get("stamp_version"),
+        version=_last_version(versions) or one_line(data.get("stamp_version")) or parts[1],
         withdrawn="withdrawn" in str(data.get("comments") or "").casefold(),
     )
 
 
 def merge_records(paths: Iterable[Path], wanted: set[str]) -> dict[str, PaperRecord]:
-    """The records of the wanted papers; earlier files win, later ones fill what is absent."""
+    """The records of the wanted papers; earlier records win, later ones fill what is absent.
+
+    Categories are joined, and the newest version is kept.
+    """
     merged: dict[str, PaperRecord] = {}
     for path in paths:
         for record in read_records(path):
@@ -106,9 +111,13 @@ def _filled(first: PaperRecord, second: PaperRecord) -> PaperRecord:
         published=first.published or second.published,
         categories=tuple(dict.fromkeys((*first.categories, *second.categories))),
         abstract=first.abstract or second.abstract,
-        version=first.version or second.version,
+        version=max(first.version, second.version, key=_version_number),
         withdrawn=first.withdrawn or second.withdrawn,
     )
+
+
+def _version_number(version: str | None) -> int:
+    return int(version[1:]) if version and version[1:].isdecimal() else 0
 
 
 def one_line(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from rag.errors import InvalidSettingError
 from rag.papers import Library, Paper, load_papers
@@ -35,7 +35,7 @@ def read_topics(path: Path) -> list[Topic]:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         return [Topic.model_validate(entry) for entry in data["topic"]]
-    except (OSError, KeyError, tomllib.TOMLDecodeError, ValidationError):
+    except (OSError, LookupError, TypeError, ValueError):  # pydantic and tomllib raise ValueErrors
         raise InvalidSettingError(f"The topics file {path.name} is missing or damaged.") from None
 
 

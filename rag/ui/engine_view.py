@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from rag.agent.events import Event
 from rag.papers import Library
-from rag.results import AskRequest
+from rag.results import AskRequest, LibraryFacts
 
-
-@dataclass(frozen=True)
-class LibraryFacts:
-    """What the opened index is made of; ``reasoner_label`` names who writes answers."""
-
-    kind: Literal["starter", "built"]
-    papers: int
-    chunks: int
-    topics: int
-    embedder: str
-    reranker: str
-    reasoner_label: str
-    fingerprint: str
+__all__ = ["EngineView", "LibraryFacts"]
 
 
 class EngineView(Protocol):

@@ -1,0 +1,90 @@
+#!/usr/bin/env python
+"""Measure retrieval, refusal and speed over the question file, without a language model.
+
+    python scripts/eval_retrieval.py --index DIR [--split report|tune|all] [--failures]
+
+Questions of the "tune" half were used for calibration; report figures of the "report" half.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from rag.engine import Engine
+from rag.errors import RagError
+from rag.evaluation.questions import ANSWERABLE, read_questions
+from rag.evaluation.retrieval_run import RetrievalRow, run_question, summarise
+from rag.settings import load_settings
+
+
+def main() -> int:
+    """Run the questions and print the table; 2 when the app cannot start."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--index", type=Path, required=True, help="folder of a built index")
+    parser.add_argument("--split", choices=["report", "tune", "all"], default="report")
+    parser.add_argument("--questions", type=Path, default=Path("corpus/eval/questions.jsonl"))
+    parser.add_argument("--failures", action="store_true", help="list what went wrong")
+    parser.add_argument("--output", type=Path, help="write the rows as JSON")
+    arguments = parser.parse_args()
+    try:
+        engine = Engine.open(load_settings(index=arguments.index))
+        questions = read_questions(arguments.questions, arguments.split)
+    except RagError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    engine.ask("What is attention?")  # warm-up, not counted
+    rows = [run_question(engine, question) for question in questions]
+    print_table(rows, arguments.split)
+    if arguments.failures:
+        print_failures(rows)
+    if arguments.output:
+        write_rows(rows, engine, arguments.output)
+    return 0
+
+
+def print_table(rows: list[RetrievalRow], split: str) -> None:
+    """Each measure over all answerable questions, then by category, then speed."""
+    answerable = [row for row in rows if row.question.category in ANSWERABLE]
+    groups = {"answerable": answerable}
+    for category in sorted({row.question.category for row in rows}):
+        groups[category] = [row for row in rows if row.question.category == category]
+    for name, group in groups.items():
+        print(f"{name} ({split} half)")
+        for measure, value in summarise(group).items():
+            print(f"  {measure:<18}{value}")
+    for name, group in (("simple", [r for r in answerable if r.passes == 1 and r.question.category != "comparison"]), ("all", rows)):
+        times = [row.milliseconds for row in group]
+        if times:
+            print(f"whole answer, {name} questions: p50 {statistics.median(times):.0f} ms")
+
+
+def print_failures(rows: list[RetrievalRow]) -> None:
+    """Answerable questions that lost a paper or were refused, and others that were answered."""
+    for row in rows:
+        question = row.question
+        lost = question.answerable and ((row.kept or 0) < 1 or row.refused)
+        if lost or (not question.answerable and not row.refused):
+            print(f"{question.id} {question.category} pool={row.pool} kept={row.kept} {row.route}: {question.question}")
+
+
+def write_rows(rows: list[RetrievalRow], engine: Engine, path: Path) -> None:
+    """The rows with what identifies the run: settings and index."""
+    record = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "settings_hash": engine.settings.fingerprint(),
+        "index_fingerprint": engine.facts.fingerprint,
+        "rows": [{**asdict(row), "question": row.question.id, "category": row.question.category} for row in rows],
+    }
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
