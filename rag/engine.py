@@ -266,7 +266,9 @@ class QuestionRun:
 
     def _complete(self, state: AgentState, context: AgentContext) -> Event:
         result = assemble_result(self._outcome(context), state)
-        emission = Emission("complete", "engine", None, result.passes or 1, CompletePayload(result=result))
+        emission = Emission(
+            "complete", "engine", None, result.passes or 1, CompletePayload(result=result)
+        )
         return self._make(emission, self._elapsed())
 
     def _failed(

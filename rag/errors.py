@@ -67,9 +67,7 @@ class UnreadablePaperError(RagError):
 
     def __reduce__(self) -> tuple[Callable[..., UnreadablePaperError], tuple[()]]:
         """Pickling must carry the keywords: the error comes back from a worker process."""
-        again = partial(
-            UnreadablePaperError, str(self), reason=self.reason, skipped=self.skipped
-        )
+        again = partial(UnreadablePaperError, str(self), reason=self.reason, skipped=self.skipped)
         return again, ()
 
 

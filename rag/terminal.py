@@ -39,12 +39,16 @@ def _finding(event: Event) -> str:
             return f"{rerank.scored} scored, {rerank.kept} kept; dropped: {dropped or 'none'}{note}"
         case GradePayload() as grade:
             verdict = "enough" if grade.sufficient else "not enough"
-            missing = f"; missing: {', '.join(grade.missing_elements)}" if grade.missing_elements else ""
+            missing = (
+                f"; missing: {', '.join(grade.missing_elements)}" if grade.missing_elements else ""
+            )
             return f"{verdict} -> {grade.next}{missing}"
         case ReformulatePayload() as again:
             return " | ".join(again.sub_queries) or "nothing left to try"
         case VerifyPayload() as checked:
-            return f"{checked.supported} supported, {checked.partly} partly, {checked.unsupported} not"
+            return (
+                f"{checked.supported} supported, {checked.partly} partly, {checked.unsupported} not"
+            )
         case _:
             return ""
 

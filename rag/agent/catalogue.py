@@ -3,55 +3,60 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rag.papers import Library, Paper, fold_title, ids_in_text
-from rag.retrieval.terms import terms
+from rag.agent.paper_filter import PAPERS, filter_from_words, subject_filter
+from rag.agent.paper_lookup import find_paper
+from rag.papers import Library, Paper
 
 LISTED = 10
-_PAPERS = r"(?:papers?|articles?|publications?|works?|preprints?|documents?|studies)"
 _HOW_MANY = re.compile(
-    rf"^(?:and )?how many (?P<kind>(?:[\w-]+ ){{0,3}}?){_PAPERS}(?P<rest>\b.*)$|^(?:what is|what's) the number of {_PAPERS}(?P<rest2>\b.*)$"
-    rf"|^(?:number|count) of {_PAPERS}(?P<rest3>\b.*)$"
+    rf"^(?:and )?how many (?P<kind>(?:[\w-]+ ){{0,3}}?){PAPERS}(?P<rest>\b.*)$"
+    rf"|^(?:what is|what's) the number of {PAPERS}(?P<rest2>\b.*)$"
+    rf"|^(?:number|count) of {PAPERS}(?P<rest3>\b.*)$"
 )
+# What may follow "how many papers": asked of the library, not of the world.
 _OWNED = re.compile(
-    r"^(?:\s|\?|do you (?:have|hold|know|contain|cover)|are (?:there|here|you)|are|is|in|"
-    r"(?:in|does) (?:the|this|your) (?:library|corpus|collection|database|index)|"
-    r"(?:the|this|your) (?:library|corpus|collection|database|index)|have|contains?|hold|does|on|"
-    r"about|from|by|of|published|written|were|was|altogether|in all|in total|total)+"
+    r"^(?:\s|\?"
+    r"|do you (?:have|hold|know|contain|cover)"
+    r"|are (?:there|here|you)|are|is|in"
+    r"|(?:in|does) (?:the|this|your) (?:library|corpus|collection|database|index)"
+    r"|(?:the|this|your) (?:library|corpus|collection|database|index)"
+    r"|have|contains?|hold|does"
+    r"|on|about|from|by|of|published|written|were|was"
+    r"|altogether|in all|in total|total)+"
 )
 _LIST = re.compile(
-    rf"^(?:please )?(?:can you )?(?:list|show|give|find|name|display|which|what|any|the)?(?: me)?(?: all)?(?: (?:of )?the)?(?: (?:papers? )?)?"
-    rf"\s*(?P<order>latest|newest|most recent|recent|oldest|earliest|first)?\s*{_PAPERS}\s*"
-    r"(?:(?:do you have|are there|in the library|you have|do you hold|were|was|are|published|written) )*"
-    r"(?P<how>from|in|on|about|by|of|published in|regarding|since|before|after|between|dealing with|related to)\s+(?P<rest>.+)$"
+    # "please list all the", "show me", "which"
+    r"^(?:please )?(?:can you )?"
+    r"(?:list|show|give|find|name|display|which|what|any|the)?"
+    r"(?: me)?(?: all)?(?: (?:of )?the)?(?: (?:papers? )?)?"
+    # "latest papers that you have"
+    rf"\s*(?P<order>latest|newest|most recent|recent|oldest|earliest|first)?\s*{PAPERS}\s*"
+    r"(?:(?:do you have|are there|in the library|you have|do you hold"
+    r"|were|was|are|published|written) )*"
+    # "from 2021", "about agents"
+    r"(?P<how>from|in|on|about|by|of|published in|regarding|since|before|after|between"
+    r"|dealing with|related to)\s+(?P<rest>.+)$"
 )
 _WHO = re.compile(
-    r"^who (?:wrote|authored|published|are the authors of|is the author of|proposed the paper)\s+(?P<title>.+)$"
+    r"^who (?:wrote|authored|published|are the authors of|is the author of|proposed the paper)"
+    r"\s+(?P<title>.+)$"
     r"|^(?:what are |list |show |give me )?(?:the )?authors? of\s+(?P<title2>.+)$"
 )
 _HELD = re.compile(
-    r"^(?:is|do you have|do you hold|have you got|does the library (?:have|hold|contain)|is there)\s+(?P<title>.+?)\s*"
+    r"^(?:is|do you have|do you hold|have you got|does the library (?:have|hold|contain)|is there)"
+    r"\s+(?P<title>.+?)\s*"
     r"(?P<where>in (?:the|your|this) (?:library|corpus|collection|database|index))?$"
 )
 _WHEN = re.compile(
-    r"^(?:when was|when were|what year was|in (?:what|which) year was)\s+(?P<title>.+?)\s+(?:published|written|released|submitted|put on arxiv)$"
+    r"^(?:when was|when were|what year was|in (?:what|which) year was)\s+(?P<title>.+?)\s+"
+    r"(?:published|written|released|submitted|put on arxiv)$"
 )
 _TOPICS = re.compile(
-    r"^(?:what|which) (?:topics?|areas?|fields?|subjects?)\b.*(?:cover|have|library|in|about|hold|corpus)?.*$"
-)
-_YEAR = re.compile(r"\b(19[89]\d|20[0-4]\d)\b")
-_SPAN = re.compile(
-    r"(?:between|from)?\s*\b(19[89]\d|20[0-4]\d)\b\s*(?:and|to|-|–|until)\s*\b(19[89]\d|20[0-4]\d)\b"
-)
-_NOISE = re.compile(
-    rf"\b(?:do you (?:have|hold|know)|are there|is there|in (?:the|your|this) (?:library|corpus|collection|database|index)|"
-    rf"(?:the|your|this) (?:library|corpus|collection|database|index)|published|written|released|have|has|{_PAPERS}|"
-    r"in total|altogether|in all|please|from the year|the year|contain|contains|hold|you|are|were|was|there|does|do)\b"
-)
-_RELATION = re.compile(
-    r"^(?:(?:published|written) )?(?:on|about|from|in|of|by|regarding|related to|dealing with|cover|covering)\b"
+    r"^(?:what|which) (?:topics?|areas?|fields?|subjects?)\b.*"
+    r"(?:cover|have|library|in|about|hold|corpus)?.*$"
 )
 _EMPTY_KINDS = frozenset({"research", "scientific", "arxiv", "different", "total", "other", "such"})
 
@@ -62,14 +67,6 @@ class CatalogueAnswer:
 
     text: str
     papers: tuple[Paper, ...] = ()
-
-
-@dataclass(frozen=True)
-class Filter:
-    """Which papers are meant, and how that is said."""
-
-    accept: Callable[[Paper], bool]
-    phrase: str
 
 
 def answer_from_catalogue(question: str, library: Library) -> CatalogueAnswer | None:
@@ -94,16 +91,6 @@ def _as_typed(text: str, question: str) -> str:
     return re.sub(r"“([^”]*)”", respell, text)
 
 
-def absent_ids(question: str, library: Library) -> list[str]:
-    """arXiv ids that the question names and the library does not hold."""
-    return [paper_id for paper_id in ids_in_text(question) if paper_id not in library]
-
-
-def held_ids(question: str, library: Library) -> list[str]:
-    """arXiv ids that the question names and the library holds."""
-    return [paper_id for paper_id in ids_in_text(question) if paper_id in library]
-
-
 def absent_answer(ids: Sequence[str]) -> str:
     """Says that papers are not held, and nothing about them."""
     named = " and ".join(ids)
@@ -118,7 +105,7 @@ def _count(question: str, library: Library) -> CatalogueAnswer | None:
     if rest and not _OWNED.match(rest):
         return None
     kind = " ".join(word for word in (match["kind"] or "").split() if word not in _EMPTY_KINDS)
-    wanted = _filter(rest, library) if not kind else _subject_filter(kind)
+    wanted = filter_from_words(rest) if not kind else subject_filter(kind)
     if wanted is None:
         return None
     papers = [paper for paper in library if wanted.accept(paper)]
@@ -134,7 +121,7 @@ def _listing(question: str, library: Library) -> CatalogueAnswer | None:
     if match is None:
         return None
     rest = f"{match['how']} {match['rest']}"
-    wanted = _filter(rest, library)
+    wanted = filter_from_words(rest)
     if wanted is None or not wanted.phrase:
         return None
     papers = [paper for paper in library if wanted.accept(paper)]
@@ -146,7 +133,10 @@ def _listing(question: str, library: Library) -> CatalogueAnswer | None:
     head = f"The library holds {_papers(len(papers))} {wanted.phrase}"
     order = "oldest first" if oldest else "newest first"
     more = f", {order}; the first {LISTED}:" if len(papers) > LISTED else f", {order}:"
-    lines = [f"- {paper.title} ({paper.published or 'date unknown'}) [{n}]" for n, paper in enumerate(shown, 1)]
+    lines = [
+        f"- {paper.title} ({paper.published or 'date unknown'}) [{n}]"
+        for n, paper in enumerate(shown, 1)
+    ]
     return CatalogueAnswer("\n".join([head + more, *lines]), tuple(shown))
 
 
@@ -160,7 +150,8 @@ def _authors(question: str, library: Library) -> CatalogueAnswer | None:
         return CatalogueAnswer(_not_held(title))
     if not paper.authors:
         return CatalogueAnswer(
-            f"“{paper.title}” is in the library [1], but its authors are not recorded there.", (paper,)
+            f"“{paper.title}” is in the library [1], but its authors are not recorded there.",
+            (paper,),
         )
     return CatalogueAnswer(f"“{paper.title}” was written by {_names(paper.authors)} [1].", (paper,))
 
@@ -196,92 +187,11 @@ def _topics(question: str, library: Library) -> CatalogueAnswer | None:
         return None
     topics = library.topics()
     if not topics:
-        return CatalogueAnswer(f"The library holds {_papers(len(library))}; no topics are recorded.")
+        return CatalogueAnswer(
+            f"The library holds {_papers(len(library))}; no topics are recorded."
+        )
     listed = "; ".join(f"{name} ({count})" for name, count in topics.items())
     return CatalogueAnswer(f"The library covers {len(topics)} topics: {listed}.")
-
-
-def _filter(rest: str, library: Library) -> Filter | None:
-    """The papers that the words after "papers" select; None when they do not fit a catalogue."""
-    span = _SPAN.search(rest)
-    if span:
-        low, high = sorted((int(span[1]), int(span[2])))
-        return Filter(lambda paper: low <= (paper.year or 0) <= high, f"from {low} to {high}")
-    year = _YEAR.search(rest)
-    if year:
-        return _year_filter(rest, int(year[1]))
-    words = " ".join(_NOISE.sub(" ", rest).split())
-    by = re.match(r"^by\s+(.+)$", words)
-    if by:
-        return _author_filter(by[1])
-    if not words:
-        return Filter(lambda paper: True, "")
-    subject = _RELATION.sub("", words).strip(" :,")
-    return _subject_filter(subject) if subject and subject != words else None
-
-
-def _year_filter(rest: str, year: int) -> Filter:
-    if re.search(r"\b(since|after)\b", rest):
-        least = year + 1 if "after" in rest else year
-        return Filter(lambda paper: (paper.year or 0) >= least, f"from {least} or later")
-    if re.search(r"\bbefore\b", rest):
-        return Filter(lambda paper: 0 < (paper.year or 0) < year, f"from before {year}")
-    return Filter(lambda paper: paper.year == year, f"from {year}")
-
-
-def _author_filter(name: str) -> Filter:
-    wanted = set(fold_title(name).split())
-
-    def wrote(paper: Paper) -> bool:
-        return any(wanted <= set(fold_title(author).split()) for author in paper.authors)
-
-    return Filter(wrote, f"by {name.title()}")
-
-
-def _subject_filter(words: str) -> Filter:
-    wanted = {_stem(term) for term in terms(words)}
-
-    def about(paper: Paper) -> bool:
-        held = {_stem(term) for term in terms(f"{paper.title} {paper.topic or ''}")}
-        return bool(wanted) and wanted <= held
-
-    return Filter(about, f"on {words}")
-
-
-def _stem(term: str) -> str:
-    return term[:-1] if len(term) > 3 and term.endswith("s") and not term.endswith("ss") else term
-
-
-def find_paper(title: str, library: Library) -> Paper | None:
-    """The paper whose title, or the part of it before its colon, is what was typed.
-
-    A named method ("LoRA") finds the paper whose title begins with it; else one paper whose
-    title holds all the words; never one of several.
-    """
-    cleaned = re.sub(r"[\"“”'‘’]", " ", title)
-    cleaned = re.sub(rf"\b(?:the )?(?:{_PAPERS})\b(?: (?:on|about|called|titled))?|\barxiv\b", " ", cleaned)
-    ids = held_ids(cleaned, library)
-    if ids:
-        return library[ids[0]]
-    wanted = fold_title(re.sub(r"^\s*(?:the|a|an)\s", "", cleaned))
-    if not wanted:
-        return None
-    folded = {paper.paper_id: fold_title(paper.title) for paper in library}
-    heads = {paper.paper_id: fold_title(paper.title.split(":")[0]) for paper in library}
-    words = wanted.split()
-    tests: tuple[Callable[[str], bool], ...] = (
-        lambda key: folded[key] == wanted,
-        lambda key: heads[key] == wanted,
-        lambda key: words == heads[key].split()[: len(words)],
-        lambda key: f" {wanted} " in f" {folded[key]} " and len(words) > 1,
-    )
-    for test in tests:
-        found = [paper for paper in library if test(paper.paper_id)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            return None
-    return None
 
 
 def _not_held(title: str) -> str:
@@ -298,4 +208,8 @@ def _names(authors: Sequence[str]) -> str:
         return authors[0]
     shown = list(authors[:20])
     rest = len(authors) - len(shown)
-    return ", ".join(shown) + f" and {rest} others" if rest else ", ".join(shown[:-1]) + f" and {shown[-1]}"
+    return (
+        ", ".join(shown) + f" and {rest} others"
+        if rest
+        else ", ".join(shown[:-1]) + f" and {shown[-1]}"
+    )

@@ -114,7 +114,9 @@ class CitationStream:
                 break
             position = last = match.end()
         rest = self._held[last:].lstrip(" ")
-        undecided = not rest or (rest[0] in _OPEN and len(rest) < _LONGEST_GROUP and "]" not in rest and "】" not in rest)
+        undecided = not rest or (
+            rest[0] in _OPEN and len(rest) < _LONGEST_GROUP and "]" not in rest and "】" not in rest
+        )
         if undecided and not final:
             return None
         return last or (None if not final else 0)

@@ -15,13 +15,26 @@ Kind = Literal["research", "catalogue", "smalltalk", "clarify"]
 _GREETING = re.compile(
     r"(hi|hello|hey|yo|hola|good (morning|afternoon|evening|day)|greetings|howdy)( there| all)?"
 )
-_THANKS = re.compile(r"(thanks|thank you|thx|ty|cheers)( (so|very) much| a lot)?|(good)?bye|see you|ok(ay)?|cool|great|nice")
+_THANKS = re.compile(
+    r"(thanks|thank you|thx|ty|cheers)( (so|very) much| a lot)?"
+    r"|(good)?bye|see you"
+    r"|ok(ay)?|cool|great|nice"
+)
 _ABOUT_SELF = re.compile(
-    r"(who|what) are you|what can you do|what (is|does) this( (app|page|site|tool))?( do)?|help( me)?"
-    r"|how (do|does|can) (you|i use) (this|work)( (app|page|site|tool))?|how are you( (doing|today))*|are you (a |an )?(bot|human|ai)"
+    r"(who|what) are you"
+    r"|what can you do"
+    r"|what (is|does) this( (app|page|site|tool))?( do)?"
+    r"|help( me)?"
+    r"|how (do|does|can) (you|i use) (this|work)( (app|page|site|tool))?"
+    r"|how are you( (doing|today))*"
+    r"|are you (a |an )?(bot|human|ai)"
 )
 _EMPTY_TALK = re.compile(
-    r"(and |but |so )?(why|how|what|when|where|who|which|really|yes|no|sure|and|more|go on|continue|tell me more|explain|elaborate)( so| then| not| please)?"
+    r"(and |but |so )?"
+    r"(why|how|what|when|where|who|which"  # question words alone
+    r"|really|yes|no|sure|and"  # fillers
+    r"|more|go on|continue|tell me more|explain|elaborate)"  # asking for more of nothing
+    r"( so| then| not| please)?"
 )
 
 GREETING_ANSWER = (
@@ -31,7 +44,8 @@ GREETING_ANSWER = (
 SELF_ANSWER = (
     "I answer questions about AI and machine-learning research from a library of arXiv papers. "
     "I plan, search by meaning and by keyword, rerank, check whether the evidence holds the "
-    "answer, and cite the page of every claim. When the library does not cover a question, I say so."
+    "answer, and cite the page of every claim. When the library does not cover a question, I say "
+    "so."
 )
 THANKS_ANSWER = "You are welcome. Ask another question whenever you like."
 CLARIFY_ANSWER = (

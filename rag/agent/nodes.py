@@ -9,7 +9,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from rag.agent.catalogue import absent_answer, absent_ids, answer_from_catalogue, held_ids
+from rag.agent.catalogue import absent_answer, answer_from_catalogue
 from rag.agent.citations import CitationStream
 from rag.agent.events import (
     GradePayload,
@@ -25,6 +25,7 @@ from rag.agent.events import (
     VerifyPayload,
 )
 from rag.agent.intent import detect_intent
+from rag.agent.paper_lookup import absent_ids, held_ids
 from rag.agent.refusal import refusal_text
 from rag.agent.stages import pass_of, stage
 from rag.agent.state import AgentContext, AgentState
@@ -223,7 +224,9 @@ def gather_evidence(
     kept = choose(gathered, numbers.keep, cap)
     chosen = {item.chunk.chunk_id: item for item in kept if item.kept}
     contexts = expand(
-        [item.chunk for item in chosen.values()], context.searcher.index.chunks, numbers.context_tokens
+        [item.chunk for item in chosen.values()],
+        context.searcher.index.chunks,
+        numbers.context_tokens,
     )
     evidence = tuple(
         _evidence(n, found, chosen[found.chunk_ids[0]]) for n, found in enumerate(contexts, start=1)
@@ -249,9 +252,7 @@ def _evidence(n: int, found: Context, best: Candidate) -> Evidence:
 def best_unaided(kept: Sequence[Candidate]) -> float | None:
     """The best evidence score behind a kept chunk that was not raised to its bar."""
     scores = [
-        item.score_evidence
-        for item in kept
-        if item.score_evidence is not None and not item.floored
+        item.score_evidence for item in kept if item.score_evidence is not None and not item.floored
     ]
     return max(scores, default=None)
 

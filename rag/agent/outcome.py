@@ -102,7 +102,9 @@ def chunk_records(pool: list[Candidate], contexts: tuple[Context, ...]) -> tuple
         if held is None or item.order < held.order:
             best[item.chunk.chunk_id] = item
     records = [_record(item, context_of.get(key)) for key, item in best.items()]
-    return tuple(sorted(records, key=lambda record: (not record.kept, -(record.score_relevance or 0))))
+    return tuple(
+        sorted(records, key=lambda record: (not record.kept, -(record.score_relevance or 0)))
+    )
 
 
 def _record(item: Candidate, context: Context | None) -> ChunkRecord:

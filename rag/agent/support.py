@@ -15,12 +15,8 @@ Rarity = Callable[[str], float]
 SUPPORTED_SHARE = 0.60
 PARTLY_SHARE = 0.35
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*")
-_WORDS_FOR_NUMBERS = {
-    word: str(value)
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()
-    )
-}
+_SMALL_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve"
+_WORDS_FOR_NUMBERS = {word: str(value) for value, word in enumerate(_SMALL_NUMBERS.split())}
 _NAME = re.compile(r"\b(?=\w*[A-Z]\w*[A-Z0-9]|[A-Z]+\d)[\w-]{2,}\b")
 
 

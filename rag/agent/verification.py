@@ -57,9 +57,7 @@ def verify_answer(
 ) -> Verified:
     """Judge each sentence against the passages it cites; with ``remove``, drop what fails."""
     by_number = {item.n: (item, context) for item, context in _pairs(evidence, contexts)}
-    records = [
-        _judge(answer, span, marks, by_number, rarity) for span in answer_sentences(answer)
-    ]
+    records = [_judge(answer, span, marks, by_number, rarity) for span in answer_sentences(answer)]
     if remove and any(record.support == "not" for record in records):
         return _without_unsupported(answer, records, citations)
     return Verified(answer, tuple(records), tuple(citations))

@@ -120,9 +120,7 @@ def estimate(values: Sequence[float]) -> Estimate | None:
     if not values:
         return None
     draw = random.Random(0)
-    means = sorted(
-        statistics.fmean(draw.choices(values, k=len(values))) for _ in range(RESAMPLES)
-    )
+    means = sorted(statistics.fmean(draw.choices(values, k=len(values))) for _ in range(RESAMPLES))
     low, high = (means[int(share * (RESAMPLES - 1))] for share in INTERVAL)
     return Estimate(statistics.fmean(values), low, high, len(values))
 

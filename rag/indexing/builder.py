@@ -279,9 +279,7 @@ def _outcome(future: Future[PaperText], limit: float) -> PaperText | UnreadableP
         return UnreadablePaperError("", reason="the reader crashed", skipped=False)
     except Exception as error:
         logger.warning("extraction failed: %s", type(error).__name__, exc_info=True)
-        return UnreadablePaperError(
-            "", reason=f"unexpected {type(error).__name__}", skipped=False
-        )
+        return UnreadablePaperError("", reason=f"unexpected {type(error).__name__}", skipped=False)
 
 
 def _overlap(table: ChunkTable) -> float:
@@ -321,9 +319,7 @@ def pdf_files(directory: Path) -> list[Path]:
     if not directory.is_dir():
         raise IndexUnavailableError(f"The folder “{directory.name}” does not exist.")
     files = sorted(
-        path
-        for path in directory.iterdir()
-        if path.suffix.casefold() == ".pdf" and path.is_file()
+        path for path in directory.iterdir() if path.suffix.casefold() == ".pdf" and path.is_file()
     )
     if not files:
         raise IndexUnavailableError(f"The folder “{directory.name}” holds no PDF.")

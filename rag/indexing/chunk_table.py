@@ -124,7 +124,9 @@ class ChunkTable:
         for begin in range(0, len(wanted), 500):
             part = wanted[begin : begin + 500]
             marks = ", ".join("?" * len(part))
-            for row in self._all(f"SELECT {_COLUMNS} FROM chunks WHERE chunk_id IN ({marks})", part):
+            for row in self._all(
+                f"SELECT {_COLUMNS} FROM chunks WHERE chunk_id IN ({marks})", part
+            ):
                 found[row[0]] = _chunk(row)
         return found
 
@@ -186,9 +188,9 @@ def _row(chunk: Chunk) -> tuple[str | int, ...]:
 
 
 def _chunk(row: Sequence[Any]) -> Chunk:
-    (chunk_id, paper_id, index, chunk_type, text, section, packed, start, end, pieces, tokens) = row[
-        :11
-    ]
+    (chunk_id, paper_id, index, chunk_type, text, section, packed, start, end, pieces, tokens) = (
+        row[:11]
+    )
     return Chunk(
         chunk_id=chunk_id,
         paper_id=paper_id,

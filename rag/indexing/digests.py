@@ -79,7 +79,9 @@ def digest_chunks(digest: Digest, embedder: Embedder) -> list[Chunk]:
     ):
         # A digest reports on its pages as a whole: first and last stand for the range.
         pages = sorted({min(paragraph.pages), max(paragraph.pages)}) if paragraph.pages else []
-        breaks = tuple((min(place, 1) * max(0, len(text) - 1), page) for place, page in enumerate(pages))
+        breaks = tuple(
+            (min(place, 1) * max(0, len(text) - 1), page) for place, page in enumerate(pages)
+        )
         chunks.append(
             Chunk(
                 chunk_id=make_chunk_id(digest.paper_id, index, text),
@@ -155,9 +157,7 @@ def load_vectors(path: Path, embedder: str) -> ReadyVectors:
         passages = dict(zip(keys, vectors, strict=True))
     except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error):
         return ReadyVectors({}, {})
-    late = {
-        key: tokens[starts[place] : starts[place + 1]] for place, key in enumerate(late_keys)
-    }
+    late = {key: tokens[starts[place] : starts[place + 1]] for place, key in enumerate(late_keys)}
     return ReadyVectors(passages, late)
 
 

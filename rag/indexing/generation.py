@@ -60,7 +60,9 @@ class IndexManifest(BaseModel):
 def settings_hash(settings: IndexingSettings, embedder: str) -> str:
     """What must be equal for two chunks to belong in one index."""
     relevant = settings.model_dump(exclude={"workers", "seconds_per_file"})
-    return short_hash({**relevant, "embedder": embedder, "chunker": CHUNKER_VERSION, "format": FORMAT})
+    return short_hash(
+        {**relevant, "embedder": embedder, "chunker": CHUNKER_VERSION, "format": FORMAT}
+    )
 
 
 @contextlib.contextmanager
@@ -94,7 +96,9 @@ def seal(
     table = ChunkTable(building)
     try:
         content_hash = table.content_hash()
-        manifest = _write_parts(building, table, content_hash, kind, embedder, dimension, settings_key)
+        manifest = _write_parts(
+            building, table, content_hash, kind, embedder, dimension, settings_key
+        )
     finally:
         table.close()
     target = root / manifest.fingerprint

@@ -139,7 +139,9 @@ def _vectors(texts: list[str], ready: ReadyVectors, embedder: Embedder) -> Vecto
     held = ready.passages
     missing = [text for text in texts if text_key(text) not in held]
     computed = dict(zip(missing, embedder.embed_passages(missing), strict=True))
-    return np.stack([computed[text] if text in computed else held[text_key(text)] for text in texts])
+    return np.stack(
+        [computed[text] if text in computed else held[text_key(text)] for text in texts]
+    )
 
 
 def _late_tokens(text: str, ready: ReadyVectors, late: LateModel) -> Quantised:

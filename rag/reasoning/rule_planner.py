@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from rag.reasoning.protocol import QueryPlan
 from rag.results import TurnRecord
@@ -12,9 +13,9 @@ from rag.retrieval.terms import STOP_WORDS
 
 MOST = 3
 _COMPARES = re.compile(
-    r"\b(differ(s|ent|ently|ences?)?|compar(e|es|ed|ing|isons?)|versus|vs|contrast|in common|unlike|"
-    r"(better|worse|faster|slower|cheaper|more|less|larger|smaller|higher|lower)\b.*\bthan|both|similar(ly)?|"
-    r"share|each|respectively|or)\b",
+    r"\b(differ(s|ent|ently|ences?)?|compar(e|es|ed|ing|isons?)|versus|vs|contrast|unlike"
+    r"|(better|worse|faster|slower|cheaper|more|less|larger|smaller|higher|lower)\b.*\bthan"
+    r"|in common|both|similar(ly)?|share|each|respectively|or)\b",
     re.I,
 )
 _BETWEEN = re.compile(
@@ -24,28 +25,45 @@ _BETWEEN = re.compile(
 _VERSUS = re.compile(
     r"(?P<a>[\w+./-]+(?: [\w+./-]+)?)\s+(?:vs\.?|versus)\s+(?P<b>[\w+./-]+(?: [\w+./-]+)?)", re.I
 )
-# A name: inner or several capitals, a digit beside letters, or a capitalised word inside a sentence.
+# A name: inner or several capitals, a digit beside letters, or a capitalised word.
 _NAME = re.compile(
     r"[\"“](?P<quoted>[^\"”]{2,80})[\"”]"
     r"|\b(?P<name>(?:[A-Z][\w+./]*|[\w+./]*[A-Z][\w+./]*|[a-zA-Z]+\d[\w.]*)(?:[-–][\w+./]+)*"
     r"(?:\s+(?:[A-Z][\w+./]*|v?\d[\w.]*)(?:[-–][\w+./]+)*)*)"
 )
 _QUESTION_WORD = re.compile(
-    r"^(?:how|what|which|why|when|where|who|does|do|is|are|can|could|in|on|for|compare|explain|describe|and|the|a|an|if|did|was|were|should|would|will|tell|give|list|name|according|between|both|with|from|to|of|as|at|by|i)$",
+    r"^(?:how|what|which|why|when|where|who"
+    r"|does|do|did|is|are|was|were|can|could|should|would|will"
+    r"|in|on|for|between|both|with|from|to|of|as|at|by|and|if|according"
+    r"|compare|explain|describe|tell|give|list|name"
+    r"|the|a|an|i)$",
     re.I,
 )
 _SPLIT = re.compile(
     r"(?<=\?)\s+(?=\S)|[,;]?\s+and\s+(?=(?:how|what|which|why|when|where|who|does|do|is|are|can)\b)",
     re.I,
 )
+_THE_ONE = r"the (?:method|model|paper|approach|former|latter|same|technique|algorithm)"
 _POINTS_BACK = re.compile(
-    r"\b(it|its|itself|they|them|their|theirs|this|that|these|those|he|she|his|her|the (?:method|model|paper|approach|former|latter|same|authors?|technique|algorithm))\b"
+    r"\b(it|its|itself|they|them|their|theirs|this|that|these|those|he|she|his|her"
+    rf"|{_THE_ONE}|the authors?)\b"
     r"|^(?:and|but|so|what about|how about|why|also)\b",
     re.I,
 )
 _PRONOUN = re.compile(
-    r"\b(its|their|theirs|his|her)\b|\b(it|itself|they|them|this|that|these|those|the (?:method|model|paper|approach|former|latter|same|technique|algorithm))\b(?! (?:is|are) (?:true|possible))",
+    r"\b(its|their|theirs|his|her)\b"
+    rf"|\b(it|itself|they|them|this|that|these|those|{_THE_ONE})\b"
+    r"(?! (?:is|are) (?:true|possible))",
     re.I,
+)
+# What sets things against each other: it says nothing about one of them alone.
+_COMPARING = re.compile(
+    r"\b(compare[ds]?|comparing|versus|vs\.?|differ(?:ences?|ent|s)?|between|both|each"
+    r"|respectively|than|unlike|from each other)\b",
+    re.I,
+)
+_DANGLING = re.compile(
+    r"\b(and|or|to|with|from|while)\b(?=\s*(?:[?,.]|$|\b(?:in|do|does|and|or)\b))", re.I
 )
 
 
@@ -93,7 +111,7 @@ def _listed_names(question: str) -> list[str]:
     if len(names) < 2:
         return []
     joined = [names[0]]
-    for before, after in zip(names, names[1:], strict=False):
+    for before, after in pairwise(names):
         gap = question[question.find(before) + len(before) : question.find(after)]
         if re.search(r"\b(and|or|than|from|with|to|against|while|but)\b|,", gap):
             joined.append(after)
@@ -117,18 +135,7 @@ def about_one(question: str, thing: str, compared: Sequence[str]) -> str:
     for other in compared:
         if other != thing:
             text = text.replace(other, " ", 1)
-    text = re.sub(
-        r"\b(compare[ds]?|comparing|versus|vs\.?|differ(?:ences?|ent|s)?|difference|between|both|each|respectively|than|unlike|from each other)\b",
-        " ",
-        text,
-        flags=re.I,
-    )
-    text = re.sub(
-        r"\b(and|or|to|with|from|while)\b(?=\s*(?:[?,.]|$|\b(?:in|do|does|and|or)\b))",
-        " ",
-        text,
-        flags=re.I,
-    )
+    text = _DANGLING.sub(" ", _COMPARING.sub(" ", text))
     words = [word for word in re.split(r"\s+", text.strip(" ?.,")) if word]
     rest = [
         word

@@ -55,9 +55,7 @@ def swap_acronyms(question: str, lexicon: Lexicon) -> str:
     return ""
 
 
-def _feedback(
-    wanted: Sequence[str], evidence: Sequence[Evidence], lexicon: Lexicon
-) -> list[str]:
+def _feedback(wanted: Sequence[str], evidence: Sequence[Evidence], lexicon: Lexicon) -> list[str]:
     """Rare terms that several of the best passages share."""
     if not evidence:
         return []
@@ -70,4 +68,6 @@ def _feedback(
         for term, count in counts.items()
         if term not in known and lexicon.rarity(term) > 2.0
     ]
-    return [term for _, term in sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:FEEDBACK_TERMS]]
+    return [
+        term for _, term in sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:FEEDBACK_TERMS]
+    ]

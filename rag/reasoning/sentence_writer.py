@@ -22,11 +22,15 @@ FARTHEST = 3.0
 # reranker is nearly blind to paraphrase, the relevance is not.
 SENTENCE_WEIGHT = 0.4
 TOO_ALIKE = 0.6
-_REFERENCE_MARK = re.compile(r"\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]|\s*\((?:see )?(?:Figure|Fig\.|Table|Section|Sec\.|Appendix)[^)]{0,30}\)")
+_REFERENCE_MARK = re.compile(
+    r"\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]"  # [12], [3, 5-7]
+    r"|\s*\((?:see )?(?:Figure|Fig\.|Table|Section|Sec\.|Appendix)[^)]{0,30}\)"
+)
 _LETTER = re.compile(r"[A-Za-z]")
 _ENDS = re.compile(r"[.!?][\"”’)\]]*$")
 _REFERENCE_ENTRY = re.compile(
-    r"\barXiv preprint\b|\bIn Proceedings\b|\bet al\.,? \d{4}[a-z]?\.$|\bpp?\. ?\d+[–-]\d+|\bdoi\b", re.I
+    r"\barXiv preprint\b|\bIn Proceedings\b|\bet al\.,? \d{4}[a-z]?\.$|\bpp?\. ?\d+[–-]\d+|\bdoi\b",
+    re.I,
 )
 _CAPTION = re.compile(r"^(?:Figure|Fig\.|Table|Algorithm|Listing)\s*\d+[.:]")
 
@@ -109,7 +113,9 @@ def score_sentences(
         Sentence(item.evidence, item.place, item.text, item.stems, score)
         for item, score in zip(found, scores, strict=True)
     ]
-    return sorted(scored, key=lambda sentence: (-sentence.score, sentence.evidence.n, sentence.place))
+    return sorted(
+        scored, key=lambda sentence: (-sentence.score, sentence.evidence.n, sentence.place)
+    )
 
 
 def usable_sentences(item: Evidence) -> list[Sentence]:

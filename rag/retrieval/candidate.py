@@ -16,8 +16,8 @@ class Candidate:
     Ranks count from 1; ``rank_dense`` is the rank within the chunk's own list (abstracts or
     passages). ``score_rerank`` is the reranker's raw score; ``score_relevance`` is the calibrated
     score that the bars judge, and a floored chunk keeps both; ``score_evidence`` belongs to the
-    whole pool and says whether the library is about the sub-query at all. ``match`` says how well the whole
-    paper fits. ``drop_reason`` is a short phrase, None for a kept chunk.
+    whole pool and says whether the library is about the sub-query at all. ``match`` says how well
+    the whole paper fits. ``drop_reason`` is a short phrase, None for a kept chunk.
     """
 
     chunk: Chunk

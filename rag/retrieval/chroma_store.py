@@ -65,7 +65,10 @@ class ChromaStore:
                 "Search is unavailable: the vector store could not be read."
             ) from error
         return [
-            [VectorHit(chunk_id, 1.0 - float(distance)) for chunk_id, distance in zip(ids, distances, strict=True)]
+            [
+                VectorHit(chunk_id, 1.0 - float(distance))
+                for chunk_id, distance in zip(ids, distances, strict=True)
+            ]
             for ids, distances in zip(found["ids"], found["distances"], strict=True)
         ]
 

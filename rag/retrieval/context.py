@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from rag.chunks import Chunk, page_at
 from rag.indexing.chunk_table import ChunkTable
@@ -113,7 +114,7 @@ def _join(chunk: Chunk, run: Sequence[Chunk]) -> Context:
     text = run[0].text
     breaks = list(run[0].page_breaks)
     starts = [0]
-    for before, after in zip(run, run[1:], strict=False):
+    for before, after in pairwise(run):
         gap = after.char_start - before.char_end
         joint = len(text) + gap if gap < 0 else len(text) + len(separator(gap))
         text = text[:joint] + after.text if gap < 0 else text + separator(gap) + after.text

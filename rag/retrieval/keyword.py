@@ -25,7 +25,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class KeywordHit:
-    """A chunk that holds at least one term of the query; ``position`` is its place in the corpus."""
+    """A chunk that holds a term of the query; ``position`` is its place in the corpus."""
 
     chunk_id: str
     position: int
@@ -142,9 +142,7 @@ def build_keyword_index(
     )
 
 
-def _no_columns() -> tuple[
-    npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float64]
-]:
+def _no_columns() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float64]]:
     return np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0)
 
 

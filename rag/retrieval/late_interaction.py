@@ -158,7 +158,9 @@ class PaperTokens:
         similarity = self.vectors @ query.T
         best = np.maximum.reduceat(similarity, self.starts[:-1], axis=0)
         means = best.mean(axis=1)
-        return {paper_id: float(score) for paper_id, score in zip(self.paper_ids, means, strict=True)}
+        return {
+            paper_id: float(score) for paper_id, score in zip(self.paper_ids, means, strict=True)
+        }
 
 
 def paper_tokens(rows: Sequence[tuple[str, Quantised]]) -> PaperTokens:

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from rag.retrieval.terms import stem, terms
 
 # Words of questions that say how something is asked, not what about.
-ASKING_WORDS = frozenset(
-    "differ difference differences compare compared comparing comparison versus vs better worse "
-    "best main idea exactly work works working way ways kind kinds type types reach reached reaches "
-    "achieve achieves achieved report reported reports show shows shown get gets give gives given "
-    "happen happens mean means meaning proposed propose proposes introduce introduced introduces "
-    "paper papers author authors many much long number numbers one two three first second different "
-    "several various example examples need needs make makes made come comes go goes take takes "
-    "help helps instead rather say says said find found want able try tries let according".split()
-)
+_ASKING_WORDS = """
+differ difference differences compare compared comparing comparison versus vs better worse
+best main idea exactly work works working way ways kind kinds type types reach reached
+reaches achieve achieves achieved report reported reports show shows shown get gets give
+gives given happen happens mean means meaning proposed propose proposes introduce introduced
+introduces paper papers author authors many much long number numbers one two three first
+second different several various example examples need needs make makes made come comes go
+goes take takes help helps instead rather say says said find found want able try tries let
+according
+"""
+ASKING_WORDS = frozenset(_ASKING_WORDS.split())
 
 
 @dataclass(frozen=True)

@@ -49,10 +49,10 @@ def bars_for(settings: RerankingSettings, calibration: Calibration | None) -> Ba
 def apply_bars(pool: Pool, bars: Bars, settings: RerankingSettings) -> list[Candidate]:
     """Mark each candidate of one pool as kept or dropped by its bar, best first.
 
-    Below the evidence floor nothing is kept. Trusted fusion ranks need ``bar``, later ones ``strict_bar``. A hand-picked paper at a trusted
-    rank is raised to the bar when its own score is at least the calibrated minimum and another
-    chunk clears its bar unaided; its score stays. When nothing clears a bar, the single best
-    chunk is kept if it is above ``bar``.
+    Below the evidence floor nothing is kept. Trusted fusion ranks need ``bar``, later ones
+    ``strict_bar``. A hand-picked paper at a trusted rank is raised to the bar when its own score
+    is at least the calibrated minimum and another chunk clears its bar unaided; its score stays.
+    When nothing clears a bar, the single best chunk is kept if it is above ``bar``.
     """
     if bars.bar is None:
         return [replace(candidate, kept=True) for candidate in pool.candidates]

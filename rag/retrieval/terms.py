@@ -14,15 +14,16 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)+|\d+")
 _PART = re.compile(r"[^\W_]+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
-STOP_WORDS = frozenset(
-    "a about after all also an and any are as at be because been before being between both but by "
-    "can could did do does doing done during each etc for from further had has have having he her "
-    "here his how i if in into is it its itself just let me more most my no nor not of off on once "
-    "only or other our out over own per please same she should so some such than that the their "
-    "them then there these they this those through to too under until up upon us use used uses "
-    "using very via was we were what when where whether which while who whom whose why will with "
-    "within without would you your s t d ll m re ve explain tell describe".split()
-)
+_STOP_WORDS = """
+a about after all also an and any are as at be because been before being between both but by
+can could did do does doing done during each etc for from further had has have having he her
+here his how i if in into is it its itself just let me more most my no nor not of off on
+once only or other our out over own per please same she should so some such than that the
+their them then there these they this those through to too under until up upon us use used
+uses using very via was we were what when where whether which while who whom whose why will
+with within without would you your s t d ll m re ve explain tell describe
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 def fold(text: str) -> str:

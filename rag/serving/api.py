@@ -38,7 +38,10 @@ class QueryBody(BaseModel):
     def accept_query(cls, data: Any) -> Any:
         """Take ``query`` for ``question`` when only that is there."""
         if isinstance(data, dict) and "query" in data and "question" not in data:
-            return {**{key: value for key, value in data.items() if key != "query"}, "question": data["query"]}
+            return {
+                **{key: value for key, value in data.items() if key != "query"},
+                "question": data["query"],
+            }
         return data
 
     def request(self) -> AskRequest:
@@ -61,7 +64,11 @@ def add_api(app: FastAPI, engine: Engine) -> None:
         facts = engine.facts
         return {
             "status": "ready",
-            "index": {"fingerprint": facts.fingerprint, "papers": facts.papers, "chunks": facts.chunks},
+            "index": {
+                "fingerprint": facts.fingerprint,
+                "papers": facts.papers,
+                "chunks": facts.chunks,
+            },
             "reranking": facts.reranker if facts.reranker != "none" else "off",
             "reasoner": facts.reasoner_label,
         }
@@ -74,7 +81,11 @@ def add_api(app: FastAPI, engine: Engine) -> None:
             last = event or last
         if last is None:
             return JSONResponse({"error": {"code": "cancelled"}}, status_code=499)
-        result = last.payload.result if isinstance(last.payload, CompletePayload | ErrorPayload) else None
+        result = (
+            last.payload.result
+            if isinstance(last.payload, CompletePayload | ErrorPayload)
+            else None
+        )
         assert result is not None, "a stream that is not cancelled ends with a result"
         return JSONResponse(result.model_dump(mode="json"), status_code=status_of(result))
 
@@ -119,7 +130,7 @@ async def events_of(
     The work is stopped when the client has gone or the iterator is closed.
     """
     stream = engine.stream(asked)
-    items: queue.Queue[Event | None | Exception] = queue.Queue(maxsize=64)
+    items: queue.Queue[Event | Exception | None] = queue.Queue(maxsize=64)
     stop = threading.Event()
     done = Exception("done")
 
@@ -173,5 +184,8 @@ def _add_error_replies(app: FastAPI) -> None:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"] if part != "body") or "body"
         message = f"The request is not usable: {place}: {first['msg']}."
-        body = {"error": {"code": "invalid_request", "message": message, "retryable": False}, "detail": message}
+        body = {
+            "error": {"code": "invalid_request", "message": message, "retryable": False},
+            "detail": message,
+        }
         return JSONResponse(body, status_code=422)

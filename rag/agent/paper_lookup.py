@@ -1,0 +1,53 @@
+"""PaperLookup: the paper that a question names, by its arXiv id or its title."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from rag.agent.paper_filter import PAPERS
+from rag.papers import Library, Paper, fold_title, ids_in_text
+
+
+def absent_ids(question: str, library: Library) -> list[str]:
+    """arXiv ids that the question names and the library does not hold."""
+    return [paper_id for paper_id in ids_in_text(question) if paper_id not in library]
+
+
+def held_ids(question: str, library: Library) -> list[str]:
+    """arXiv ids that the question names and the library holds."""
+    return [paper_id for paper_id in ids_in_text(question) if paper_id in library]
+
+
+def find_paper(title: str, library: Library) -> Paper | None:
+    """The paper whose title, or the part of it before its colon, is what was typed.
+
+    A named method ("LoRA") finds the paper whose title begins with it; else one paper whose
+    title holds all the words; never one of several.
+    """
+    cleaned = re.sub(r"[\"“”'‘’]", " ", title)
+    cleaned = re.sub(
+        rf"\b(?:the )?(?:{PAPERS})\b(?: (?:on|about|called|titled))?|\barxiv\b", " ", cleaned
+    )
+    ids = held_ids(cleaned, library)
+    if ids:
+        return library[ids[0]]
+    wanted = fold_title(re.sub(r"^\s*(?:the|a|an)\s", "", cleaned))
+    if not wanted:
+        return None
+    folded = {paper.paper_id: fold_title(paper.title) for paper in library}
+    heads = {paper.paper_id: fold_title(paper.title.split(":")[0]) for paper in library}
+    words = wanted.split()
+    tests: tuple[Callable[[str], bool], ...] = (
+        lambda key: folded[key] == wanted,
+        lambda key: heads[key] == wanted,
+        lambda key: words == heads[key].split()[: len(words)],
+        lambda key: f" {wanted} " in f" {folded[key]} " and len(words) > 1,
+    )
+    for test in tests:
+        found = [paper for paper in library if test(paper.paper_id)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            return None
+    return None
