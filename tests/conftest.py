@@ -7,7 +7,11 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from builders import CORPUS
 from stub_llm import StubLlm
+
+from rag.engine import Engine
+from rag.settings import ReasoningSettings, Settings
 
 
 @pytest.fixture
@@ -19,3 +23,16 @@ def stub_llm() -> Iterator[Callable[..., StubLlm]]:
             return stack.enter_context(StubLlm(script))
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def starter_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """One engine over the starter library with the real local models and no language model."""
+    settings = Settings(
+        data_dir=tmp_path_factory.mktemp("data"),
+        corpus_dir=CORPUS,
+        reasoning=ReasoningSettings(provider="extractive"),
+    )
+    engine = Engine.open(settings)
+    yield engine
+    engine.close()

@@ -11,6 +11,8 @@ from rag.agent.paper_lookup import find_paper
 from rag.papers import Library, Paper
 
 LISTED = 10
+# A longer phrase that fits no title is a research question: "on" and three words.
+LONGEST_PHRASE = 4
 _HOW_MANY = re.compile(
     rf"^(?:and )?how many (?P<kind>(?:[\w-]+ ){{0,3}}?){PAPERS}(?P<rest>\b.*)$"
     rf"|^(?:what is|what's) the number of {PAPERS}(?P<rest2>\b.*)$"
@@ -24,7 +26,7 @@ _OWNED = re.compile(
     r"|(?:in|does) (?:the|this|your) (?:library|corpus|collection|database|index)"
     r"|(?:the|this|your) (?:library|corpus|collection|database|index)"
     r"|have|contains?|hold|does"
-    r"|on|about|from|by|of|published|written|were|was"
+    r"|on|about|from|by|of|since|after|before|between|published|written|were|was"
     r"|altogether|in all|in total|total)+"
 )
 _LIST = re.compile(
@@ -56,7 +58,7 @@ _WHEN = re.compile(
 )
 _TOPICS = re.compile(
     r"^(?:what|which) (?:topics?|areas?|fields?|subjects?)\b.*"
-    r"(?:cover|have|library|in|about|hold|corpus)?.*$"
+    r"\b(?:you (?:cover|have|hold|know)|(?:the|this|your) (?:library|corpus|collection|database))\b"
 )
 _EMPTY_KINDS = frozenset({"research", "scientific", "arxiv", "different", "total", "other", "such"})
 
@@ -125,6 +127,9 @@ def _listing(question: str, library: Library) -> CatalogueAnswer | None:
     if wanted is None or not wanted.phrase:
         return None
     papers = [paper for paper in library if wanted.accept(paper)]
+    if not papers and len(wanted.phrase.split()) > LONGEST_PHRASE:
+        # "which papers on attention use dropout in the encoder": asks what papers say.
+        return None
     oldest = match["order"] in {"oldest", "earliest", "first"}
     papers.sort(key=lambda paper: (paper.published or "", paper.paper_id), reverse=not oldest)
     if not papers:
@@ -182,8 +187,7 @@ def _held(question: str, library: Library) -> CatalogueAnswer | None:
 
 
 def _topics(question: str, library: Library) -> CatalogueAnswer | None:
-    asks = _TOPICS.match(question) and re.search(r"\b(you|library|corpus|collection)\b", question)
-    if not asks:
+    if not _TOPICS.match(question):
         return None
     topics = library.topics()
     if not topics:
@@ -195,7 +199,7 @@ def _topics(question: str, library: Library) -> CatalogueAnswer | None:
 
 
 def _not_held(title: str) -> str:
-    shown = re.sub(r"^(?:the paper|paper)\s+", "", title.strip(" \"“”'"))
+    shown = re.sub(r"^(?:the |a )?paper\s+", "", title.strip()).strip(" \"“”'")
     return f"I find no paper called “{shown}” in the library."
 
 

@@ -13,13 +13,18 @@ from dataclasses import dataclass, field
 from rag.reasoning.protocol import Evidence
 
 _OPEN = "[【"
+_CLOSE = "]】\n"
 _GROUP = re.compile(
-    r"[\[【]\s*\^?(?:passages?|sources?|refs?\.?)?\s*(\d{1,3}(?:\s*(?:[,;]|and|&|-|–)\s*\^?\d{1,3})*)\s*(?:†[^\]】]*)?[\]】]",
+    r"[\[【]\s*\^?(?:passages?|sources?|refs?\.?)?\s*"
+    r"(\d+(?:\s*(?:[,;]|and|&|-|–)\s*\^?\d+)*)"
+    r"\s*(?:†[^\]】]*)?[\]】]",
     re.I,
 )
-_RANGE = re.compile(r"(\d{1,3})\s*[-–]\s*(\d{1,3})")
+_RANGE = re.compile(r"(\d+)\s*[-–]\s*(\d+)")
+# An opening bracket with digits at most behind it: what follows could complete a number.
+_HALF_NUMBER = re.compile(r"\[\s*\d*$")
 # Longer bracketed text is not a citation, so holding it back would only delay the stream.
-_LONGEST_GROUP = 48
+_LONGEST_GROUP = 96
 
 
 @dataclass(frozen=True)
@@ -48,78 +53,63 @@ class CitationStream:
     _held: str = ""
 
     def feed(self, piece: str) -> str:
-        """Take a piece of the writer's text; returns what may be shown now."""
+        """Take a piece of the writer's text; returns what may be shown now.
+
+        How the text is cut into pieces changes nothing but when it is shown.
+        """
         self._held += piece
-        shown = ""
-        while self._held:
-            cut = self._safe_length()
-            if cut:
-                shown += self._emit(self._held[:cut])
-                self._held = self._held[cut:]
-                continue
-            match = _GROUP.match(self._held.lstrip(" "))
-            blanks = len(self._held) - len(self._held.lstrip(" "))
-            if match is None:
-                if self._may_still_close():
-                    break
-                shown += self._emit(self._held[: blanks + 1])
-                self._held = self._held[blanks + 1 :]
-            elif blanks + match.end() == len(self._held):
-                # A further group may follow and repeat this paper: wait for one more piece.
-                break
-            else:
-                run = self._run_of_groups()
-                if run is None:
-                    break
-                shown += self._cite(self._held[:run])
-                self._held = self._held[run:]
-        return shown
+        return self._drain(final=False)
 
     def finish(self) -> str:
         """The end of the writer's text: what was held back."""
+        return self._drain(final=True)
+
+    def _drain(self, *, final: bool) -> str:
         shown = ""
         while self._held:
-            run = self._run_of_groups(final=True)
-            if run:
-                shown += self._cite(self._held[:run])
-                self._held = self._held[run:]
-            else:
-                cut = self._safe_length() or 1
-                shown += self._emit(self._held[:cut])
-                self._held = self._held[cut:]
+            cut = self._safe_length()
+            if not cut:
+                run, decided = self._run_of_groups()
+                if not decided and not final:
+                    break
+                if run:
+                    shown += self._cite(self._held[:run])
+                    self._held = self._held[run:]
+                    continue
+                # No citation after all: the bracket is text, with the blanks before it.
+                cut = len(self._held) - len(self._held.lstrip(" ")) + 1
+            shown += self._emit(self._held[:cut])
+            self._held = self._held[cut:]
         return shown
 
     def _safe_length(self) -> int:
-        """Characters before the next possible citation, the blanks in front of it included in it."""
+        """Characters before the next possible citation; the blanks in front belong to it."""
         places = [place for place in (self._held.find(char) for char in _OPEN) if place >= 0]
         stop = min(places) if places else len(self._held)
         while stop and self._held[stop - 1] == " ":
             stop -= 1
         return stop
 
-    def _may_still_close(self) -> bool:
-        tail = self._held.lstrip(" ")
-        return len(tail) < _LONGEST_GROUP and not any(char in tail for char in "]】\n")
-
-    def _run_of_groups(self, final: bool = False) -> int | None:
-        """Length of the citations at the front, blanks between them included; None to wait."""
-        position = 0
+    def _run_of_groups(self) -> tuple[int, bool]:
+        """Length of the citations at the front, blanks between them included, and whether what
+        follows decides that no further one belongs to them."""
         last = 0
         while True:
-            blanks = position
-            while blanks < len(self._held) and self._held[blanks] == " ":
-                blanks += 1
-            match = _GROUP.match(self._held, blanks)
-            if match is None:
-                break
-            position = last = match.end()
-        rest = self._held[last:].lstrip(" ")
-        undecided = not rest or (
-            rest[0] in _OPEN and len(rest) < _LONGEST_GROUP and "]" not in rest and "】" not in rest
-        )
-        if undecided and not final:
-            return None
-        return last or (None if not final else 0)
+            start = last
+            while self._held[start : start + 1] == " ":
+                start += 1
+            if start == len(self._held):
+                return last, False
+            if self._held[start] not in _OPEN:
+                return last, True
+            window = self._held[start : start + _LONGEST_GROUP]
+            ends = [place for place in map(window.find, _CLOSE) if place > 0]
+            if not ends:
+                return last, len(window) == _LONGEST_GROUP
+            group = _GROUP.fullmatch(window[: min(ends) + 1])
+            if group is None:
+                return last, True
+            last = start + group.end()
 
     def _cite(self, run: str) -> str:
         passages: list[int] = []
@@ -140,6 +130,9 @@ class CitationStream:
             blank = "" if not self.text or self.text[-1] in " \n(" else " "
             shown += self._emit(f"{blank}[{number}]")
             self.marks.append(Mark(start + len(blank), len(self.text), number, tuple(cited)))
+        if not shown and _HALF_NUMBER.search(self.text):
+            # "[[9]7]" must not become "[7]" by the removal of the invented number.
+            shown = self._emit(" ")
         return shown
 
     def _emit(self, text: str) -> str:

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 
-from rag.agent.nodes import (
-    after_grader,
-    after_reformulator,
-    grader_node,
-    planner_node,
-    reformulator_node,
-    responder_node,
-    retriever_node,
-    synthesizer_node,
-    verifier_node,
-)
+from rag.agent.grader import after_grader, grader_node
+from rag.agent.nodes import after_reformulator, planner_node, reformulator_node, responder_node
+from rag.agent.retriever import retriever_node
 from rag.agent.state import AgentContext, AgentState
+from rag.agent.synthesizer import synthesizer_node
+from rag.agent.verifier import verifier_node
 from rag.settings import Settings
 
 
-def build_graph() -> Any:
-    """The compiled graph; its context is an ``AgentContext``, its state an ``AgentState``."""
+def build_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> Any:
+    """The compiled graph; its context is an ``AgentContext``, its state an ``AgentState``.
+
+    The app needs no ``checkpointer``; with one, each question must have a thread of its own.
+    """
     graph = StateGraph(AgentState, context_schema=AgentContext)
     graph.add_node("planner_node", planner_node)
     graph.add_node("responder_node", responder_node)
@@ -47,7 +45,7 @@ def build_graph() -> Any:
     )
     graph.add_edge("synthesizer_node", "verifier_node")
     graph.add_edge("verifier_node", END)
-    return graph.compile()
+    return graph.compile(checkpointer=checkpointer)
 
 
 def recursion_limit(settings: Settings) -> int:

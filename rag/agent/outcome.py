@@ -10,10 +10,9 @@ from rag.agent.refusal import nearest_papers
 from rag.agent.state import AgentState
 from rag.reasoning.protocol import CallMeter
 from rag.reasoning.step_down import StepDown
-from rag.results import ChunkRecord, ErrorRecord, Result, Route
+from rag.results import ChunkRecord, Degraded, ErrorRecord, Result, Route
 from rag.retrieval.candidate import Candidate
 from rag.retrieval.context import Context
-from rag.retrieval.index import OpenIndex
 from rag.retrieval.selection import LIMIT
 
 
@@ -27,7 +26,6 @@ class Outcome:
     settings_hash: str
     reasoner: StepDown | None
     meter: CallMeter | None
-    index: OpenIndex
 
 
 def assemble_result(outcome: Outcome, state: AgentState) -> Result:
@@ -57,8 +55,15 @@ def assemble_result(outcome: Outcome, state: AgentState) -> Result:
         nearest=nearest_papers(state.get("pool", [])) if refused else (),
         reranking=state.get("reranker", ""),
         bar=bars.bar if bars else None,
-        **_run_facts(outcome),
+        **(_run_facts(outcome) | {"degraded": _degraded(outcome, state)}),
     )
+
+
+def _degraded(outcome: Outcome, state: AgentState) -> Degraded | None:
+    """What was missing: the language model before the reranker."""
+    note = state.get("rerank_degraded", "")
+    reranking = Degraded(provider="The reranker", reason=note) if note else None
+    return (outcome.reasoner.degraded if outcome.reasoner else None) or reranking
 
 
 def failed_result(outcome: Outcome, error: ErrorRecord, route: str) -> Result:

@@ -45,6 +45,9 @@ def filter_from_words(rest: str) -> PaperFilter | None:
     year = _YEAR.search(rest)
     if year:
         return _year_filter(rest, int(year[1]))
+    if re.search(r"\bdid\b", rest):
+        # "how many papers on X did the survey review": somebody else's papers.
+        return None
     words = " ".join(_NOISE.sub(" ", rest).split())
     by = re.match(r"^by\s+(.+)$", words)
     if by:

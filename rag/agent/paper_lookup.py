@@ -19,6 +19,18 @@ def held_ids(question: str, library: Library) -> list[str]:
     return [paper_id for paper_id in ids_in_text(question) if paper_id in library]
 
 
+def with_titles(question: str, library: Library) -> str:
+    """The question with the arXiv ids of held papers replaced by their quoted titles.
+
+    No passage mentions the id of its own paper, so a search for the id finds nothing.
+    """
+    for paper_id in held_ids(question, library):
+        title = library[paper_id].title.split(":")[0]
+        spelled = re.compile(rf"(?:arxiv:\s*)?{re.escape(paper_id)}(?:v\d+)?", re.I)
+        question = f"“{title}”".join(spelled.split(question))
+    return question
+
+
 def find_paper(title: str, library: Library) -> Paper | None:
     """The paper whose title, or the part of it before its colon, is what was typed.
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from langgraph.runtime import Runtime
 
 from rag.agent.events import Payload, Stage
 from rag.agent.state import AgentContext, AgentState, Emission
+
+Run = Runtime[AgentContext]
+Update = dict[str, Any]
 
 
 @dataclass
@@ -21,9 +25,7 @@ class StageReport:
 
 
 @contextmanager
-def stage(
-    runtime: Runtime[AgentContext], node: str, name: Stage, pass_: int
-) -> Iterator[StageReport]:
+def stage(runtime: Run, node: str, name: Stage, pass_: int) -> Iterator[StageReport]:
     """Emit ``started`` now and ``finished`` with duration and payload when the body ends.
 
     Nothing is emitted as finished when the body raises. A visitor who left ends the work here.

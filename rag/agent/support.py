@@ -113,6 +113,7 @@ def missing_names(claim: str, passage: str) -> list[str]:
     strange: list[str] = []
     for name in _NAME.findall(claim):
         parts = terms(name)
-        if parts and not any(part in folded or f"{part}s" in folded for part in parts):
+        forms = {form for part in parts for form in (part, f"{part}s", part.removesuffix("s"))}
+        if parts and not forms & folded:
             strange.append(name)
     return strange

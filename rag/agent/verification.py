@@ -14,7 +14,7 @@ from rag.reasoning.protocol import Evidence
 from rag.results import CitationRecord, EvidenceRecord, SentenceRecord
 from rag.retrieval.context import Context
 
-_TRAILING_MARKS = re.compile(r"(?:\s*\[\d+\])+[.!?]?")
+_TRAILING_MARKS = re.compile(r"(?:[^\S\n]*\[\d+\])+[.!?]?")
 _ANY_MARK = re.compile(r"\s*\[\d+\]")
 # Lines that carry no claim: headings of a group, and what the answer says about itself.
 _NO_CLAIM = re.compile(r"^(?:\*\*.+\*\*:?|#+ .+|Not in the evidence:.*|.{0,80}:)$")

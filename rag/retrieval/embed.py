@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from rag.compute import ComputePool
 from rag.local_models import BGE_SMALL, load_tokenizer, model_directory, open_session
+from rag.settings import EmbedderName
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -38,6 +39,15 @@ class Embedder(Protocol):
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Wordpieces of each text without special tokens."""
+
+
+def open_embedder(name: EmbedderName, pool: ComputePool) -> Embedder:
+    """The embedder that the settings name; raises ``ModelUnavailableError`` when it cannot run."""
+    if name == BGE_SMALL.name:
+        return BgeSmallEmbedder(pool)
+    from rag.retrieval.openai_embedder import OpenAiEmbedder
+
+    return OpenAiEmbedder()
 
 
 class BgeSmallEmbedder:

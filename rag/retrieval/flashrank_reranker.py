@@ -11,6 +11,7 @@ from typing import Any
 from rag.compute import ComputePool
 from rag.errors import ModelUnavailableError
 from rag.local_models import (
+    BGE_SMALL,
     FLASHRANK_FILE,
     FLASHRANK_MODEL,
     open_session,
@@ -30,6 +31,17 @@ MINILM_CALIBRATION = Calibration(
     strict_bar=0.06,
     floor_minimum=0.01,
     evidence_floor=0.5,
+    embedder=BGE_SMALL.name,
+    without_cosine=Calibration(
+        relevance=RelevanceWeights(
+            rerank=0.187, abstract=0.0, late=2.273, keyword=2.0, constant=-19.86
+        ),
+        evidence=EvidenceWeights(rerank=0.186, abstract=0.0, late=5.726, constant=-44.287),
+        bar=0.03,
+        strict_bar=0.06,
+        floor_minimum=0.01,
+        evidence_floor=0.5,
+    ),
 )
 
 

@@ -40,7 +40,8 @@ def seat_papers(fused: Sequence[Fused], stand_ins: Sequence[str], size: int) -> 
     """The best ``size`` fused items, of which each paper of ``stand_ins`` has at least one.
 
     A paper that only fits as a whole is in one list alone and would fuse below chunks that two
-    lists share; its first stand-in takes the place of the last items that are not needed.
+    lists share; its first stand-in takes the place of the last items. The better half of the
+    fused items always stays.
     """
     pool = list(fused[:size])
     seated = {paper_of(item.key) for item in pool}
@@ -50,4 +51,5 @@ def seat_papers(fused: Sequence[Fused], stand_ins: Sequence[str], size: int) -> 
         if paper_of(key) not in seated and key in by_key:
             seated.add(paper_of(key))
             late.append(by_key[key])
-    return [*pool[: max(0, size - len(late))], *sorted(late, key=lambda item: item.rank)][:size]
+    late = late[: size // 2]
+    return [*pool[: size - len(late)], *sorted(late, key=lambda item: item.rank)]

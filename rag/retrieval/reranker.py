@@ -24,6 +24,15 @@ class Calibration:
     strict_bar: float
     floor_minimum: float
     evidence_floor: float
+    embedder: str = ""
+    without_cosine: Calibration | None = None
+
+    def for_embedder(self, name: str) -> Calibration:
+        """The calibration that fits an embedder: cosines of another model mean something else,
+        so with another one the weights that use no cosine are taken."""
+        if not self.embedder or name == self.embedder or self.without_cosine is None:
+            return self
+        return self.without_cosine
 
 
 class Reranker(Protocol):

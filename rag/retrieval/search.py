@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -98,7 +99,7 @@ class Searcher:
         active = None if degraded or self.reranker is None else self.reranker
         if settings.reranking.name == "none":
             active = None
-        bars = bars_for(settings.reranking, active.calibration if active else None)
+        bars = bars_for(settings.reranking, self._calibration(active))
         judged = [apply_bars(pool, bars, settings.reranking) for pool in scored]
         merged = merge_pools(judged)
         numbers = settings.retrieval
@@ -118,23 +119,29 @@ class Searcher:
         return [paper.paper_id for paper in self.index.papers if _inside(paper, scope)]
 
     def _rerank(self, pools: Sequence[Pool], settings: Settings) -> tuple[list[Pool], str]:
-        if self.reranker is None or settings.reranking.name == "none":
+        if settings.reranking.name == "none":
             return list(pools), ""
+        if self.reranker is None:
+            return list(pools), "Reranking is off: its model could not be loaded."
         pairs = [
             (pool.sub_query, candidate.chunk.text)
             for pool in pools
             for candidate in pool.candidates
         ]
         try:
-            scores = self.reranker.score(pairs)
+            scores = [plain(score) for score in self.reranker.score(pairs)]
         except ModelUnavailableError as error:
             logger.warning("reranking is off: %s", error)
             return list(pools), f"Reranking is off: {error}"
+        calibration = self.reranker.calibration.for_embedder(self.embedder.name)
         scored: list[Pool] = []
         for pool in pools:
             own, scores = scores[: len(pool.candidates)], scores[len(pool.candidates) :]
-            scored.append(self._weighed(pool, own, self.reranker.calibration))
+            scored.append(self._weighed(pool, own, calibration))
         return scored, ""
+
+    def _calibration(self, reranker: Reranker | None) -> Calibration | None:
+        return reranker.calibration.for_embedder(self.embedder.name) if reranker else None
 
     def _weighed(self, pool: Pool, scores: Sequence[float], calibration: Calibration) -> Pool:
         """The pool with reranker scores, and what follows from all signs together."""
@@ -227,6 +234,11 @@ class Searcher:
         # A chunk id begins with the id of its paper.
         ids = self.index.keyword.chunk_ids
         return np.fromiter((key.split(":", 1)[0] in allowed for key in ids), bool, len(ids))
+
+
+def plain(score: float) -> float:
+    """A score as a plain finite number: rerankers may return numpy's, or NaN (C49)."""
+    return float(score) if math.isfinite(score) else 0.0
 
 
 def signs_of(candidate: Candidate, score: float) -> Signs:

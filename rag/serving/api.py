@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -19,6 +20,8 @@ from rag.errors import RagError
 from rag.results import AskRequest, Result, Scope, TurnRecord
 
 KEEP_ALIVE = ": keep-alive\n\n"
+#: How often a client is looked for while it waits.
+LOOK_SECONDS = 0.2
 STREAM_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 
@@ -146,13 +149,17 @@ async def events_of(
 
     worker = threading.Thread(target=pump, name="api-stream", daemon=True)
     worker.start()
+    looked = time.monotonic()
     try:
         while True:
             item = await anyio.to_thread.run_sync(items.get)
             if item is done:
                 return
-            if item is None and await gone():
-                return
+            # Not only at ticks: while tokens flow there are none.
+            if time.monotonic() - looked >= LOOK_SECONDS:
+                looked = time.monotonic()
+                if await gone():
+                    return
             yield item  # type: ignore[misc]
     finally:
         stop.set()

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from rag.results import NearestPaper, Result
+from rag.results import Degraded, NearestPaper, Result
 from rag.ui.escape import link, milliseconds, shorten, text
-from rag.ui.markup import Marks, render_blocks
+from rag.ui.markup import MISSING_WORDS, Marks, render_blocks
 
 _TEACHING_ROUTES = frozenset({"refusal"})
 _PLAIN_ROUTES = frozenset({"catalogue", "smalltalk", "clarify", "invalid", "error"})
+_NOT_COVERED = "The library does not cover this"
+_WITHOUT_MODEL = "extractive · no language model"
 
 
 def render_answer(
     text_so_far: str,
     result: Result | None,
     *,
-    topics: Mapping[str, int] | None = None,
     running: bool = False,
     waiting: bool = False,
     stopped: bool = False,
 ) -> str:
     """The answer as HTML: the text so far while ``result`` is None, everything once it is there."""
     if result is not None:
-        return _card(_finished(result, topics or {}), busy=False)
+        return _card(_finished(result), busy=False)
     if not text_so_far:
         if stopped:
             return _card('<p class="dim">Stopped before anything was written.</p>', busy=False)
@@ -48,36 +47,52 @@ def render_problem(message: str) -> str:
     return _card(_notice("Not finished", message), busy=False)
 
 
+def reasoner_name(label: str) -> str:
+    """How the page calls who plans, judges and writes."""
+    return _WITHOUT_MODEL if label in {"", "extractive"} else label
+
+
 def _card(body: str, *, busy: bool) -> str:
     state = str(busy).lower()
     return f'<article class="answer" aria-label="Answer" aria-busy="{state}">{body}</article>'
 
 
-def _finished(result: Result, topics: Mapping[str, int]) -> str:
+def _finished(result: Result) -> str:
+    if result.route == "invalid":
+        return _notice("Nothing to search for", result.answer or "Please ask a question in words.")
     if result.route == "error" or result.error is not None:
         message = result.error.message if result.error else "The question could not be finished."
         retry = " You can ask again." if result.error and result.error.retryable else ""
         return _notice("Not finished", message + retry) + _kept_text(result)
-    if result.route == "invalid":
-        return _notice("Nothing to search for", result.answer or "Please ask a question in words.")
     titles = {item.n: item.title for item in result.citations}
-    body = render_blocks(result.answer, Marks(result.sentences, titles))
     parts = [f'<div class="by">{"".join(_pills(result))}</div>']
     if result.route in _TEACHING_ROUTES:
-        parts.append('<h2 class="refused">The library does not cover this</h2>')
+        # The heading says it once; what the text adds to it stands under it.
+        parts.append(f'<h2 class="refused">{_NOT_COVERED}</h2>')
+        rest = result.answer.removeprefix(f"{_NOT_COVERED}.").strip()
+        body = render_blocks(rest, Marks(titles=titles))
+    else:
+        body = render_blocks(result.answer, Marks(result.sentences, titles))
     parts.append(f'<div class="text">{body}</div>')
     parts.append(_legend(result))
+    told = f"\n{MISSING_WORDS}" in f"\n{result.answer}"
     if result.missing_elements and result.route not in _TEACHING_ROUTES | _PLAIN_ROUTES:
         missing = "; ".join(result.missing_elements)
-        parts.append(f'<div class="miss"><b>Not in the evidence:</b> {text(missing)}</div>')
+        if not told:
+            parts.append(f'<p class="miss"><b>{MISSING_WORDS}</b> {text(missing)}</p>')
     if result.degraded is not None:
-        parts.append(
-            f'<p class="degraded">{text(result.degraded.provider)} was not available '
-            f"({text(result.degraded.reason)}), so this was put together without it.</p>"
-        )
+        parts.append(f'<p class="degraded">{_without(result.degraded)}</p>')
     if result.route in _TEACHING_ROUTES:
-        parts.append(_teach(result, topics))
+        parts.append(_closest(result))
     return "".join(parts)
+
+
+def _without(degraded: Degraded) -> str:
+    """One sentence about what was missing and what that means for this answer."""
+    reason = text(degraded.reason.strip().rstrip("."))
+    if "reranker" in degraded.provider.casefold():
+        return f"Without the reranker this time ({reason}): the order is that of the search."
+    return f"Without a language model this time ({reason}): the sentences are the papers’ own."
 
 
 def _kept_text(result: Result) -> str:
@@ -119,9 +134,7 @@ def _pills(result: Result) -> list[str]:
 def _author(result: Result) -> str:
     if result.route == "catalogue":
         return "from the catalogue · no search"
-    if result.reasoner == "extractive" or not result.model:
-        return "extractive · no language model"
-    return result.model
+    return reasoner_name(result.model or "" if result.reasoner != "extractive" else "")
 
 
 def _pill(words: str, kind: str = "") -> str:
@@ -138,37 +151,39 @@ def _legend(result: Result) -> str:
     return f'<p class="legend">{" ".join(shown)}</p>' if shown else ""
 
 
-def _teach(result: Result, topics: Mapping[str, int]) -> str:
-    parts = []
-    if result.nearest:
-        bar = (
-            f" A passage needs {result.bar:.2f} to count as evidence."
-            if result.bar is not None
-            else ""
-        )
-        rows = "".join(_nearest(item, result.bar) for item in result.nearest)
-        parts.append(
-            f"<h3>What came closest</h3><p class=dim>Scored by the reranker, 0 to 1.{bar}</p>"
-            f"<ul class=nearest>{rows}</ul>"
-        )
-    if topics:
-        chips = "".join(
-            f"<li>{text(shorten(topic, 60))} <i>{number}</i></li>"
-            for topic, number in topics.items()
-        )
-        parts.append(f"<h3>What the library covers</h3><ul class=topics>{chips}</ul>")
-    return f'<div class="teach">{"".join(parts)}</div>' if parts else ""
+def _closest(result: Result) -> str:
+    """The papers that came closest, with their relevance and the bar that they had to clear."""
+    if not result.nearest:
+        return ""
+    scores = [item.score for item in result.nearest if item.score is not None]
+    told = "Relevance is calibrated, from 0 to 1."
+    if result.bar is not None and scores:
+        told += f" A passage needs {result.bar:.2f} to count as evidence."
+        if max(scores) >= result.bar:
+            told += " These were left out all the same: the library as a whole is not about this."
+    # Relevance and bar of a refusal are small: the meter ends where both can be told apart.
+    scale = min(1.0, max([3 * (result.bar or 0.0), *scores, 0.01]))
+    rows = "".join(_nearest(item, result.bar, scale) for item in result.nearest)
+    return (
+        f'<div class="teach"><h3>What came closest</h3><p class="dim">{told}</p>'
+        f'<ul class="nearest">{rows}</ul></div>'
+    )
 
 
-def _nearest(paper: NearestPaper, bar: float | None) -> str:
+def _nearest(paper: NearestPaper, bar: float | None, scale: float) -> str:
     title = link(f"https://arxiv.org/abs/{paper.paper_id}", text(shorten(paper.title, 120)))
     topic = f"<small>{text(paper.topic)}</small>" if paper.topic else ""
     if paper.score is None:
         return f"<li><span>{title}{topic}</span></li>"
-    width = max(0.0, min(1.0, paper.score)) * 100
-    mark = f'<u style="left:{max(0.0, min(1.0, bar)) * 100:.0f}%"></u>' if bar is not None else ""
+    mark = "" if bar is None else f'<u style="left:{_share(bar, scale):.0f}%"></u>'
+    needed = "" if bar is None else f"<small>bar {bar:.2f}</small>"
+    width = f"{_share(paper.score, scale):.0f}%"
     return (
         f"<li><span>{title}{topic}</span>"
-        f'<span class="meter" aria-hidden="true"><s style="width:{width:.0f}%"></s>{mark}</span>'
-        f'<span class="num">{paper.score:.2f}</span></li>'
+        f'<span class="meter" aria-hidden="true"><s style="width:{width}"></s>{mark}</span>'
+        f'<span class="num">relevance {paper.score:.2f}{needed}</span></li>'
     )
+
+
+def _share(value: float, scale: float) -> float:
+    return max(0.0, min(1.0, value / scale)) * 100

@@ -56,13 +56,17 @@ class AskLayout:
                 elem_classes=["advanced"],
             ) as self.advanced:
                 self.knobs: list[KnobInput] = build_knobs(settings)
-        with gr.Row(visible=False, elem_classes=["history-row"]) as self.history_row:
-            self.history = gr.HTML("")
-            self.fresh = gr.Button("New conversation", elem_id="fresh", size="sm", min_width=0)
         self.status = gr.HTML(render_status(LiveRun().panel), elem_classes=["unseen"])
         self.panel = gr.HTML(render_panel(LiveRun().panel), elem_classes=["card", "panel-card"])
         with gr.Row(elem_classes=["two"]):
-            self.answer = gr.HTML(render_answer("", None), elem_classes=["card", "answer-card"])
+            with gr.Column(elem_classes=["answer-col"]):
+                self.answer = gr.HTML(render_answer("", None), elem_classes=["card", "answer-card"])
+                # Under the answer, where its coming moves nothing that is being read.
+                with gr.Row(visible=False, elem_classes=["history-row"]) as self.history_row:
+                    self.history = gr.HTML("")
+                    self.fresh = gr.Button(
+                        "New conversation", elem_id="fresh", size="sm", min_width=0
+                    )
             self.sources = gr.HTML(render_sources(None), elem_classes=["bare", "sources-col"])
         # Shown by the style sheet once there are cards: a table that is mounted together with
         # its first rows sometimes stays empty.
@@ -72,7 +76,7 @@ class AskLayout:
                 headers=list(COLUMNS),
                 datatype=["number", "markdown", "str", "str", "markdown", "str", "str"],
                 latex_delimiters=[],
-                column_widths=[52, 350, 68, 96, 216, 80, 222],
+                column_widths=[48, 340, 64, 92, 200, 96, 244],
                 interactive=False,
                 wrap=True,
                 show_label=False,

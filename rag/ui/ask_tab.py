@@ -182,10 +182,9 @@ def _difference(ui: AskLayout, before: LiveRun, now: LiveRun, engine: EngineView
         or now.result is not before.result
         or now.panel.phase != before.panel.phase
     ):
-        topics = engine.library.topics() if now.result is not None else None
-        update[ui.answer] = render_answer(now.text, now.result, topics=topics, running=True)
+        update[ui.answer] = render_answer(now.text, now.result, running=True)
     if now.result is not None:
-        update[ui.sources] = render_sources(now.result)
+        update[ui.sources] = render_sources(now.result, topics=engine.library.topics())
         update[ui.table] = sources_frame(now.result)
     return update
 

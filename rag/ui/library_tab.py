@@ -52,6 +52,8 @@ def _row(paper: Paper) -> tuple[object, ...]:
 def authors_line(authors: tuple[str, ...]) -> str:
     """The first authors and how many follow."""
     names = [shorten(author, 60) for author in authors]
+    if not names:
+        return "–"
     if len(names) <= _AUTHORS_SHOWN + 1:
         return markdown_text(", ".join(names))
     rest = len(names) - _AUTHORS_SHOWN

@@ -24,6 +24,11 @@ _MARK = re.compile(r"\[(\d{1,3})\]")
 # What may still become a mark with the next token: shown a moment later instead of flickering.
 _UNFINISHED = re.compile(r"(\[\d{0,3}|\*{1,2}|\n\s*[-*>#]{1,4}\s?|\n\s*\d{1,2}[.)]?)\Z")
 
+# The paragraph of an answer that says what the library did not hold; it is shown as a note.
+MISSING_WORDS = "Not in the evidence:"
+# Keep a citation with the word that it belongs to, and what follows it with the citation.
+_NO_BREAK_SPACE, _JOINER = "\u00a0", "\u2060"
+
 SUPPORT_WORDS: Mapping[str, str] = {
     "partly": "only partly supported by its source",
     "not": "not supported by its source",
@@ -59,6 +64,9 @@ def render_blocks(answer: str, marks: Marks) -> str:
     """The whole answer as paragraphs, quotes and lists."""
     if marks.titles is None:
         answer = _UNFINISHED.sub("", answer)
+        last = answer[answer.rfind("\n") + 1 :]
+        if last and MISSING_WORDS.startswith(last):
+            answer = answer.removesuffix(last)
     out: list[str] = []
     kind, lines = "", list[str]()
 
@@ -68,6 +76,9 @@ def render_blocks(answer: str, marks: Marks) -> str:
             out.append(f"<{kind}>" + "".join(f"<li>{line}</li>" for line in lines) + f"</{kind}>")
         elif kind == "quote":
             out.append(f"<blockquote>{'<br>'.join(lines)}</blockquote>")
+        elif kind == "miss":
+            told = "<br>".join(lines).replace(MISSING_WORDS, f"<b>{MISSING_WORDS}</b>", 1)
+            out.append(f'<p class="miss">{told}</p>')
         elif kind == "p":
             out.append(f"<p>{'<br>'.join(lines)}</p>")
         kind, lines = "", []
@@ -97,24 +108,40 @@ def _kind_of(line: str) -> tuple[str, int]:
         found = pattern.match(line)
         if found:
             return name, found.end()
-    return "p", 0
+    return ("miss" if line.startswith(MISSING_WORDS) else "p"), 0
 
 
 def render_inline(answer: str, start: int, end: int, marks: Marks) -> str:
     """One line of the answer: bold, citation marks and support marks over escaped text."""
     out: list[str] = []
     flagged: SentenceRecord | None = None
-    for run in _split_at_sentences(_runs(answer, start, end, marks.titles is None), marks):
+    runs = _split_at_sentences(_runs(answer, start, end, marks.titles is None), marks)
+    for place, run in enumerate(runs):
         sentence = marks.sentence_at(run.start)
         if flagged is not None and sentence is not flagged:
             out.append(_flag(flagged))
             flagged = None
         if sentence is not None and sentence.support in SUPPORT_WORDS:
             flagged = sentence
-        out.append(_render_run(answer, run, sentence, marks))
+        before_cite = place + 1 < len(runs) and runs[place + 1].cite is not None
+        after_cite = place > 0 and runs[place - 1].cite is not None
+        if after_cite and not answer[run.start].isspace():
+            out.append(_JOINER)
+        shown = _render_run(answer, run, sentence, marks)
+        if before_cite and run.cite is None:
+            shown = _glued(shown)
+        out.append(shown)
     if flagged is not None:
         out.append(_flag(flagged))
     return "".join(out)
+
+
+def _glued(shown: str) -> str:
+    """``shown`` so that no line can break between it and the citation that follows."""
+    plain = shown.rstrip(" ")
+    if plain == shown:
+        return shown + _JOINER
+    return plain + _NO_BREAK_SPACE
 
 
 def _runs(answer: str, start: int, end: int, writing: bool) -> list[Run]:
@@ -203,6 +230,6 @@ def _flag(sentence: SentenceRecord) -> str:
     why = text(_why(sentence))
     label = "partly" if sentence.support == "partly" else "not supported"
     return (
-        f'<span class="flag {sentence.support}" tabindex="0" role="note" '
+        f'{_JOINER}<span class="flag {sentence.support}" tabindex="0" role="note" '
         f'aria-label="{why}" data-why="{why}">{label}</span>'
     )

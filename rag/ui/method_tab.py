@@ -5,6 +5,7 @@ from __future__ import annotations
 import gradio as gr
 
 from rag.settings import Settings
+from rag.ui.answer import reasoner_name
 from rag.ui.engine_view import EngineView, LibraryFacts
 from rag.ui.escape import text
 
@@ -19,7 +20,7 @@ def render_method(facts: LibraryFacts, settings: Settings) -> str:
             (f"{facts.topics:,}", "topics"),
             (facts.embedder, "turns text into vectors"),
             (facts.reranker or "none", "reads candidates again"),
-            (facts.reasoner_label, "plans, judges and writes"),
+            (reasoner_name(facts.reasoner_label), "plans, judges and writes"),
         )
     )
     get, agent = settings.retrieval, settings.agent
@@ -37,12 +38,13 @@ def render_method(facts: LibraryFacts, settings: Settings) -> str:
                 f"Each search looks for meaning ({get.abstracts_per_query} abstracts and "
                 f"{get.passages_per_query} passages by vectors) and for words "
                 f"({get.keyword_per_query} by BM25). Reciprocal rank fusion makes one list of "
-                f"{get.pool_size}.",
+                f"{get.pool_size}, which also takes passages of papers that match as a whole.",
             ),
             (
                 "Rerank",
-                "A second model reads every candidate next to the question and scores it from 0 "
-                f"to 1. What misses the bar is dropped; at most {get.keep} passages go on.",
+                "A second model reads every candidate next to the question. Its score and those of "
+                "the search become one calibrated relevance from 0 to 1. What misses the bar is "
+                f"dropped; at most {get.keep} passages go on.",
             ),
             ("Grade", "Do the kept passages hold the answer? On topic is not enough."),
             (

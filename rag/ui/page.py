@@ -7,6 +7,7 @@ from typing import Any
 import gradio as gr
 
 from rag.settings import Settings
+from rag.ui.answer import reasoner_name
 from rag.ui.ask_tab import build_ask_tab
 from rag.ui.engine_view import EngineView, LibraryFacts
 from rag.ui.escape import text
@@ -70,8 +71,10 @@ def mount_options() -> dict[str, Any]:
 
 
 def _header(facts: LibraryFacts) -> str:
-    banner = ""
+    banner, shown = "", "Every claim shows its page."
     if facts.kind == "starter":
+        # A digest tells which pages a paragraph reports on, and not every paragraph has some.
+        shown = "Every claim shows its source."
         banner = (
             f'<p class="banner"><b>Starter library.</b> These answers come from digests of '
             f"{facts.papers:,} papers, written for this project. The full library: "
@@ -79,12 +82,12 @@ def _header(facts: LibraryFacts) -> str:
         )
     return (
         f'<header class="top"><h1>{TITLE}</h1><span class="sub">Ask {facts.papers:,} AI and ML '
-        f"papers. Every claim shows its page.</span></header>{banner}"
+        f"papers. {shown}</span></header>{banner}"
     )
 
 
 def _footer(facts: LibraryFacts) -> str:
     return (
         '<footer class="foot"><span>Questions are not stored.</span> <span>Apache-2.0; PyMuPDF is '
-        f"AGPL.</span> <span>{text(facts.reasoner_label)}</span></footer>"
+        f"AGPL.</span> <span>{text(reasoner_name(facts.reasoner_label))}</span></footer>"
     )

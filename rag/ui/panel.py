@@ -120,6 +120,8 @@ def advance(state: PanelState, event: Event) -> PanelState:
     payload = event.payload
     if isinstance(payload, TokenPayload):
         return replace(state, written=state.written + len(payload.text))
+    if isinstance(payload, CompletePayload) and payload.result.route == "invalid":
+        return PanelState(note=payload.result.answer)  # nothing ran: the panel is as before
     if isinstance(payload, CompletePayload):
         failed = payload.result.error is not None
         return replace(_without_pending(state), phase="failed" if failed else "done")
@@ -170,7 +172,7 @@ def _without_pending(state: PanelState) -> PanelState:
 def render_status(state: PanelState) -> str:
     """One short sentence for the polite live region: it changes only when the stage does."""
     sentence = {
-        "idle": "",
+        "idle": text(state.note),
         "done": "Answer ready.",
         "stopped": "Stopped.",
         "failed": "The question could not be finished.",
@@ -238,7 +240,7 @@ def _node(state: PanelState, place: int, name: Stage, label: str, hint: str) -> 
 
 
 def _loop(state: PanelState) -> str:
-    """The way back, drawn only when it was taken; its place is kept free while running."""
+    """The way back, drawn only when it was taken."""
     if state.phase == "idle":
         return ""
     tried = [item for _, item in state.found(ReformulatePayload)]
@@ -246,18 +248,15 @@ def _loop(state: PanelState) -> str:
     running = state.stage("reformulate").status == "running"
     if not queries and not running:
         return '<div class="loop none" aria-hidden="true"></div>'
+    # It lies over the line of the log's heading, so that it takes no room of its own.
     missing = [item for _, item in state.found(GradePayload) if item.next == "reformulate"]
     asked = "; ".join(f"“{shorten(query, 70)}”" for query in queries)
-    words = (
-        f"Reformulate · searched again for {asked}"
-        if queries
-        else "Reformulate · looking for other words"
-    )
+    words = f"searched again for {asked}" if queries else "looking for other words"
     why = "; ".join(part for item in missing for part in item.missing_elements)
     return (
         f'<div class="loop" title="{text("Missing: " + why if why else words)}">'
         '<svg viewBox="0 0 300 18" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
         '<path d="M299 0 V8 Q299 15 292 15 H8 Q1 15 1 8 V5" fill="none" stroke="currentColor" '
         'stroke-width="1.6" stroke-dasharray="5 4" vector-effect="non-scaling-stroke"/></svg>'
-        f"<span>{text(words)}</span></div>"
+        f"<span><b>Reformulate · </b>{text(words)}</span></div>"
     )

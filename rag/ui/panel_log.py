@@ -25,10 +25,15 @@ PayloadT = TypeVar("PayloadT", bound=Payload)
 
 _NOTHING = '<p class="dim">Nothing to show.</p>'
 _ROUTES: Mapping[str, str] = {
-    "catalogue": "Answered from the catalogue, no search needed",
-    "smalltalk": "Small talk, no search needed",
+    "catalogue": "About the library itself: no search needed",
+    "smalltalk": "Small talk: no search needed",
     "clarify": "Asked back, no search yet",
     "invalid": "Not a question that can be searched",
+}
+_RESPONSES: Mapping[str, str] = {
+    "catalogue": "Answered from the catalogue",
+    "smalltalk": "Answered without a search",
+    "clarify": "Asked for the missing part",
 }
 
 
@@ -55,7 +60,6 @@ def render_log(facts: LogFacts, headline: str) -> str:
         _row(facts, "retrieve", "Search", *_retrieve(facts)),
         _row(facts, "rerank", "Rerank", *_rerank(facts)),
         _row(facts, "grade", "Grade", *_grade(facts)),
-        _row(facts, "reformulate", "Retry", *_retry(facts)),
         _row(facts, "synthesize", "Write", *_write(facts)),
         _row(facts, "verify", "Verify", *_verify(facts)),
     ]
@@ -100,28 +104,45 @@ def _plan(facts: LogFacts) -> tuple[str, str]:
     )
 
 
+def _told(passes: list[tuple[int, str]]) -> str:
+    """What each pass found, on one line; a single pass needs no number."""
+    if len(passes) == 1:
+        return passes[0][1]
+    return ' <span class="slash">/</span> '.join(
+        f'<span class="pno">pass {number}:</span> {words}' for number, words in passes
+    )
+
+
 def _retrieve(facts: LogFacts) -> tuple[str, str]:
     found = facts.found(RetrievePayload)
     if not found:
         return "", ""
-    searches = [search for _, item in found for search in item.searches]
-    dense = sum(item.abstracts + item.passages for item in searches)
-    line = (
-        f"{_count(len(searches), 'search', 'searches')}: "
-        f'<span class="d">{dense} by meaning</span>, '
-        f'<span class="b">{sum(item.keyword for item in searches)} by words</span> → '
-        f'<span class="f">{sum(item.fused for item in searches)} fused</span>, '
-        f"{sum(item.found_by_both for item in searches)} found by both"
-    )
+    lines = []
+    for number, item in found:
+        searches = item.searches
+        dense = sum(search.abstracts + search.passages for search in searches)
+        many = f"{len(searches)} searches: " if len(searches) > 1 and len(found) == 1 else ""
+        lines.append(
+            (
+                number,
+                f'{many}<span class="d">{dense} by meaning</span>, '
+                f'<span class="b">{sum(search.keyword for search in searches)} by words</span> → '
+                f'<span class="f">pool of {sum(search.fused for search in searches)}</span>',
+            )
+        )
     body = "".join(
         f'<tr><td class="l">{text(shorten(search.sub_query, 120))}</td><td>{number}</td>'
         f"<td>{search.abstracts}</td><td>{search.passages}</td><td>{search.keyword}</td>"
-        f"<td>{search.fused}</td><td>{search.found_by_both}</td></tr>"
+        f"<td>{search.found_by_both}</td><td>{search.fused}</td></tr>"
         for number, item in found
         for search in item.searches
     )
-    head = _head("Query", "Pass", "Abstracts", "Passages", "BM25", "Fused", "By both")
-    return line, _table("Candidates of each search", head, body)
+    head = _head("Query", "Pass", "Abstracts", "Passages", "BM25", "In both", "Pool")
+    why = (
+        "<p>A pool holds what either search found, each passage once, and passages of papers that "
+        "match as a whole; it is cut at a fixed size, so its parts need not add up.</p>"
+    )
+    return _told(lines), _table("Candidates of each search", head, body) + why
 
 
 def _rerank(facts: LogFacts) -> tuple[str, str]:
@@ -129,31 +150,35 @@ def _rerank(facts: LogFacts) -> tuple[str, str]:
     if not found:
         return "", ""
     last = found[-1][1]
-    parts = [f"{item.scored} scored, {item.kept} kept" for _, item in found]
-    line = "; then ".join(parts)
+    # The same passage may be scored for two queries: what is kept is counted in passages.
+    line = _told(
+        [(number, f"{item.kept} of {_passages(item)} passages kept") for number, item in found]
+    )
     dropped: dict[str, int] = {}
     for _, item in found:
         for reason, number in item.dropped.items():
             dropped[reason] = dropped.get(reason, 0) + number
-    if dropped:
-        reasons = ", ".join(
-            f"{number} {reason.replace('_', ' ')}" for reason, number in dropped.items()
-        )
+    reasons = ", ".join(
+        f"{reason.replace('_', ' ')} ({number})"
+        for reason, number in sorted(dropped.items(), key=lambda entry: -entry[1])
+    )
+    if reasons:
         line += f"; dropped: {text(reasons)}"
     floored = sum(item.floored for _, item in found)
     if floored:
         line += f"; {floored} hand-picked raised to the bar"
     if last.degraded:
         line = f'<span class="pill warn">reranking off</span> {text(last.degraded)}'
-    bars = ""
+    bars = f"<p>{text(last.reranker or 'No reranker')}."
     if last.bar is not None and last.strict_bar is not None:
-        bars = (
-            f"<p>{text(last.reranker or 'No reranker')}. Bar {last.bar:.2f} for the first fusion "
-            f"ranks, {last.strict_bar:.2f} for the later ones.</p>"
+        bars += (
+            f" The bars judge relevance: {last.bar:.2f} for the first fusion ranks, "
+            f"{last.strict_bar:.2f} for the later ones."
         )
+    bars += f" Dropped: {text(reasons)}.</p>" if reasons else "</p>"
     tables = "".join(
         _table(
-            f"Pass {number}: candidates in the order of reranking",
+            f"Pass {number}: candidates in the order of relevance",
             _RANKED_HEAD,
             _ranked(item.chunks),
         )
@@ -163,6 +188,10 @@ def _rerank(facts: LogFacts) -> tuple[str, str]:
     return line, bars + tables
 
 
+def _passages(item: RerankPayload) -> int:
+    return item.kept + sum(item.dropped.values())
+
+
 def _ranked(chunks: tuple[RankedChunk, ...]) -> str:
     def cell(value: object, kind: str) -> str:
         return f'<td class="{kind}">{"–" if value is None else value}</td>'
@@ -170,6 +199,7 @@ def _ranked(chunks: tuple[RankedChunk, ...]) -> str:
     rows = []
     for chunk in chunks:
         page = f", p. {chunk.page_start}" if chunk.page_start else ""
+        relevance = None if chunk.score_relevance is None else f"{chunk.score_relevance:.2f}"
         score = None if chunk.score_rerank is None else f"{chunk.score_rerank:.2f}"
         fate = "kept" if chunk.kept else text((chunk.drop_reason or "dropped").replace("_", " "))
         if chunk.floored:
@@ -179,7 +209,8 @@ def _ranked(chunks: tuple[RankedChunk, ...]) -> str:
             f"{text(shorten(chunk.title, 90))}"
             f"<small>{text(shorten(chunk.section, 50))}{page}</small></td>"
             f"{cell(chunk.rank_dense, 'd')}{cell(chunk.rank_bm25, 'b')}"
-            f"{cell(chunk.rank_fused, 'f')}{cell(score, 'k')}<td>{fate}</td></tr>"
+            f"{cell(chunk.rank_fused, 'f')}{cell(score, 'k')}{cell(relevance, 'r')}"
+            f"<td>{fate}</td></tr>"
         )
     return "".join(rows)
 
@@ -188,7 +219,8 @@ def _grade(facts: LogFacts) -> tuple[str, str]:
     found = facts.found(GradePayload)
     if not found:
         return "", ""
-    pieces, details = [], []
+    retries = dict(facts.found(ReformulatePayload))
+    lines, details = [], []
     for number, item in found:
         pill = (
             '<span class="pill ok">✓ enough</span>'
@@ -196,39 +228,41 @@ def _grade(facts: LogFacts) -> tuple[str, str]:
             else '<span class="pill warn">✗ not enough</span>'
         )
         missing = "; ".join(item.missing_elements)
-        tail = "" if item.sufficient or not missing else f" missing: {text(shorten(missing, 90))}"
-        if item.sufficient:
-            tail = f" {text(shorten(item.reason, 90))}"
-        pieces.append(pill + tail)
-        best = "" if item.best_score is None else f" Best score {item.best_score:.2f}."
-        details.append(
-            f"<p><b>Pass {number}</b> {pill} {text(item.reason)} {item.relevant} relevant, "
-            f"{item.irrelevant} not.{best}{f' Missing: {text(missing)}.' if missing else ''}</p>"
+        tail = f" {text(shorten(item.reason, 160))}"
+        if not item.sufficient:
+            tail = f" missing: {text(shorten(missing, 90))}" if missing else ""
+        lines.append((number, pill + tail))
+        best = (
+            f" Evidence score {item.best_score:.2f} (is the library about this at all?)."
+            if item.best_score is not None
+            else ""
         )
-    return ' <span aria-hidden="true">→</span> '.join(pieces), "".join(details)
+        open_parts = f" Missing: {text(missing)}." if missing else ""
+        details.append(
+            f"<p><b>Pass {number}</b> {pill} {text(item.reason.rstrip('.'))}. "
+            f"{item.relevant} relevant, {item.irrelevant} not.{best}{open_parts}</p>"
+            f"{_retry(retries.get(number), facts)}"
+        )
+    return _told(lines), "".join(details)
 
 
-def _retry(facts: LogFacts) -> tuple[str, str]:
-    found = facts.found(ReformulatePayload)
-    if not found:
-        written = bool(facts.found(SynthesizePayload)) or bool(facts.found(RespondPayload))
-        if written or facts.statuses.get("synthesize") == "running":
-            return '<span class="dim">not needed</span>', ""
-        return "", ""
-    queries = tuple(query for _, item in found for query in item.sub_queries)
-    notes = "".join(_paragraph(item.note) for _, item in found)
-    if not queries:
-        return "No other words left to try", notes
-    return "Searched again: " + _queries(queries), (
-        "<ol>" + "".join(f"<li>{text(query)}</li>" for query in queries) + f"</ol>{notes}"
-    )
+def _retry(item: ReformulatePayload | None, facts: LogFacts) -> str:
+    """The step from one pass to the next, told where the grade sent it."""
+    if item is None:
+        return ""
+    if not item.sub_queries:
+        return f"<p>No other words left to try. {text(item.note)}</p>"
+    spent = facts.times.get("reformulate")
+    took = f" ({milliseconds(spent)})" if spent is not None else ""
+    note = f" {text(item.note)}" if item.note else ""
+    return f"<p><b>Reformulate</b>{took} {_queries(item.sub_queries, 200)}{note}</p>"
 
 
 def _write(facts: LogFacts) -> tuple[str, str]:
     drafts = facts.found(SynthesizePayload)
     if drafts:
         item = drafts[-1][1]
-        line = f"{_count(item.sentences, 'sentence')} from {_count(item.papers_cited, 'paper')}"
+        line = f"Written from {_count(item.papers_cited, 'paper')}"
         if item.route == "refusal":
             line = "Declined: the library does not cover this"
         removed = (
@@ -241,7 +275,7 @@ def _write(facts: LogFacts) -> tuple[str, str]:
     responded = facts.found(RespondPayload)
     if responded:
         route = responded[-1][1].route
-        return _ROUTES.get(route, "Answered without a search"), ""
+        return _RESPONSES.get(route, "Answered without a search"), ""
     return (f"{facts.written} characters so far" if facts.written else ""), ""
 
 
@@ -265,8 +299,8 @@ def _verify(facts: LogFacts) -> tuple[str, str]:
     )
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
+def _count(number: int, one: str) -> str:
+    return f"{number} {one if number == 1 else one + 's'}"
 
 
 def _paragraph(words: str) -> str:
@@ -280,7 +314,7 @@ def _head(*names: str) -> str:
     )
 
 
-_RANKED_HEAD = _head("Passage", "Dense", "BM25", "Fused", "Rerank", "Fate")
+_RANKED_HEAD = _head("Passage", "Dense", "BM25", "Fused", "Rerank", "Relevance", "Fate")
 
 
 def _table(caption: str, head: str, body: str) -> str:

@@ -6,19 +6,27 @@ not cited are named in one line, so that nothing is hidden and nothing is passed
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
 from rag.results import ChunkRecord, CitationRecord, Result
 from rag.ui.escape import arxiv_url, link, markdown_link, markdown_text, shorten, text
 
-COLUMNS = ("n", "Paper", "Year", "Pages", "Section", "Score", "Found by")
-_AROUND = 170  # characters of a passage shown on each side of its first supporting sentence
+COLUMNS = ("n", "Paper", "Year", "Pages", "Section", "Relevance", "Found by")
+_AROUND = 130  # characters of a passage shown on each side of a supporting sentence
+_ALONE = 340  # characters shown of a passage without one
+_BRIDGE = 60  # a gap in the excerpt that is shorter than this is shown
+_LIST_START = re.compile(r"^(\d+)([.)])(?=\s)")
 
 
-def render_sources(result: Result | None, *, running: bool = False) -> str:
-    """One card a cited paper, its passages under it."""
+def render_sources(
+    result: Result | None, *, topics: Mapping[str, int] | None = None, running: bool = False
+) -> str:
+    """One card a cited paper, its passages under it; after a refusal what the library covers."""
+    if result is not None and result.route == "refusal" and topics:
+        return f'<aside class="sources" aria-label="The library">{_covered(topics)}</aside>'
     if result is None or not result.citations:
         note = "Sources appear with the answer." if running else ""
         shown = f'<p class="dim">{note}</p>' if note else ""
@@ -79,10 +87,14 @@ def _passage(result: Result, citation: CitationRecord, chunk: ChunkRecord) -> st
 
 
 def _place(chunk: ChunkRecord) -> str:
+    """The page first, then the section; a digest reports on pages and stands on none itself."""
     section = shorten(chunk.section, 60)
     if section and section[0].isdigit():
         section = f"§{section}"
-    return ", ".join(part for part in (section, pages_of(chunk)) if part)
+    pages = pages_of(chunk)
+    if chunk.chunk_type == "digest":
+        pages = f"digest · {pages} of the paper" if pages else "digest"
+    return " · ".join(part for part in (pages, section) if part)
 
 
 def pages_of(chunk: ChunkRecord) -> str:
@@ -123,30 +135,66 @@ def mark_spans(
 
 
 def excerpt(context: str, spans: list[tuple[int, int]]) -> tuple[str, bool]:
-    """The part around the first supporting sentence, cut at words, and whether any was cut."""
-    start, end = spans[0] if spans else (0, min(len(context), _AROUND))
-    first, last = max(0, start - _AROUND), min(len(context), end + _AROUND)
+    """Every supporting sentence whole, with what stands around it, and whether any was cut.
+
+    Cuts fall between words and never inside a supporting sentence.
+    """
+    windows = [(start - _AROUND, end + _AROUND) for start, end in spans] or [(0, _ALONE)]
+    parts: list[tuple[int, int]] = []
+    for first, last in merge_spans(windows, len(context)):
+        first, last = _at_words(context, first, last, spans)
+        if parts and first - parts[-1][1] <= _BRIDGE:
+            parts[-1] = (parts[-1][0], last)
+        else:
+            parts.append((first, last))
+    if not parts:
+        return "", False
+    shown = " … ".join(mark_spans(context, spans, first, last).strip() for first, last in parts)
+    lead = "… " if parts[0][0] > 0 else ""
+    tail = " …" if parts[-1][1] < len(context) else ""
+    return lead + shown + tail, bool(lead or tail) or len(parts) > 1
+
+
+def _at_words(context: str, first: int, last: int, spans: list[tuple[int, int]]) -> tuple[int, int]:
+    """The window moved inwards to spaces, as far as no supporting sentence is cut."""
+    inside = [(start, end) for start, end in spans if first <= start and end <= last]
+    begin, stop = (inside[0][0], inside[-1][1]) if inside else (first, first)
     if first > 0:
-        first = context.find(" ", first, start) + 1 or start
+        first = context.find(" ", first, begin) + 1 or begin
     if last < len(context):
-        last = max(context.rfind(" ", end, last), end)
-    lead, tail = "… " if first > 0 else "", " …" if last < len(context) else ""
-    return lead + mark_spans(context, spans, first, last) + tail, bool(lead or tail)
+        last = max(context.rfind(" ", stop, last), stop)
+    return first, last
+
+
+def _covered(topics: Mapping[str, int]) -> str:
+    chips = "".join(
+        f"<li>{text(shorten(topic, 60))} <i>{number}</i></li>" for topic, number in topics.items()
+    )
+    return f'<h3>What the library covers</h3><ul class="topics">{chips}</ul>'
 
 
 def _why_found(chunk: ChunkRecord) -> str:
+    found = chunk.rank_dense is not None or chunk.rank_bm25 is not None
     chips = [
+        _chip(
+            "r", "relevance", _decimals(chunk.score_relevance), "calibrated, 0 to 1; bars judge it"
+        ),
         _chip("d", "dense", chunk.rank_dense, "rank by meaning"),
         _chip("b", "BM25", chunk.rank_bm25, "rank by words"),
         _chip("f", "fused", chunk.rank_fused, "rank after fusing both"),
     ]
-    if chunk.score_rerank is not None:
-        chips.append(
-            _chip("k", "rerank", f"{chunk.score_rerank:.2f}", "score of the reranker, 0 to 1")
-        )
+    chips += [
+        # Told where nothing else says how the passage came into the pool; the table has it always.
+        _chip("p", "paper", None if found else chunk.rank_paper, "its paper matches as a whole"),
+        _chip("k", "rerank", _decimals(chunk.score_rerank), "raw score of the reranker"),
+    ]
     if chunk.floored:
         chips.append('<span title="Hand-picked paper, raised to the bar">raised</span>')
     return f'<div class="why" aria-label="Why it was found">{"".join(chips)}</div>'
+
+
+def _decimals(score: float | None) -> str | None:
+    return None if score is None else f"{score:.2f}"
 
 
 def _chip(kind: str, name: str, value: int | str | None, hint: str) -> str:
@@ -185,14 +233,20 @@ def sources_frame(result: Result | None) -> pd.DataFrame:
 
 
 def _row(citation: CitationRecord, chunk: ChunkRecord) -> tuple[object, ...]:
-    ranks = (("dense", chunk.rank_dense), ("BM25", chunk.rank_bm25), ("fused", chunk.rank_fused))
-    section = markdown_text(shorten(chunk.section, 60))
+    ranks = (
+        ("dense", chunk.rank_dense),
+        ("BM25", chunk.rank_bm25),
+        ("fused", chunk.rank_fused),
+        ("paper", chunk.rank_paper),
+        ("rerank", _decimals(chunk.score_rerank)),
+    )
+    section = _LIST_START.sub(r"\1\\\2", markdown_text(shorten(chunk.section, 60)))
     return (
         citation.n,
         markdown_link(chunk.url or citation.url, shorten(citation.title, 140)),
         citation.year or chunk.year or "",
         pages_of(chunk),
         f"{section} (digest)" if chunk.chunk_type == "digest" else section,
-        "" if chunk.score_rerank is None else f"{chunk.score_rerank:.2f}",
+        _decimals(chunk.score_relevance) or "",
         " · ".join(f"{name} {rank}" for name, rank in ranks if rank is not None),
     )

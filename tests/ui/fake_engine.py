@@ -84,7 +84,8 @@ def chunk(
         "context": context if kept else None, "kept": kept,
         "drop_reason": None if kept else "below_strict_bar", "floored": False, "rank_dense": 2,
         "score_dense": 0.8, "rank_bm25": 1, "score_bm25": 12.0, "rank_fused": 1, "score_fused": 0.03,
-        "score_rerank": score, "sub_query": "LoRA trainable parameters", "also_in": (), "year": 2021,
+        "score_rerank": score, "score_relevance": None if score is None else round(score * 0.7, 4), "rank_paper": 3,
+        "sub_query": "LoRA trainable parameters", "also_in": (), "year": 2021,
         "url": f"https://arxiv.org/pdf/{paper_id}v2#page=4",
     }  # fmt: skip
     return ChunkRecord.model_validate({**values, **more})

@@ -36,6 +36,10 @@ pytestmark = [
     pytest.mark.filterwarnings(
         "ignore:'future.no_silent_downcasting':pandas.errors.Pandas4Warning"
     ),
+    pytest.mark.filterwarnings("ignore:The copy keyword is deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:The copy keyword is deprecated:pandas.errors.Pandas4Warning"
+    ),
     pytest.mark.browser,
     pytest.mark.skipif(
         not CHROMIUM.exists(), reason="needs Debian's chromium at /usr/bin/chromium"
