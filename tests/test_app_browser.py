@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,9 @@ def ask(page: Any, question: str) -> set[str]:
     page.click("#ask")
     seen: set[str] = set()
     page.wait_for_selector("#stop:not([disabled])")
+    deadline = time.monotonic() + 30
     while not page.locator(".panel.done").count():
+        assert time.monotonic() < deadline, page.locator(".panel").inner_text()
         seen |= set(page.locator(".node.running b").all_inner_texts())
         page.wait_for_timeout(20)
     page.wait_for_selector("#ask:not([disabled])")
@@ -111,12 +114,18 @@ def test_a_second_visitor_and_a_reload_see_nothing_of_the_first(
 
 
 @pytest.mark.parametrize(
-    "question", ["   ", "🔥🔥🔥", "x" * 3000, "<svg onload=alert(1)> what is LoRA?"]
+    ("question", "told"),
+    [
+        ("   ", "Please type a question"),
+        ("🔥🔥🔥", "Please ask a whole question"),
+        ("x" * 3000, "too long"),
+        ("<svg onload=alert(1)> what is LoRA?", "LoRA"),
+    ],
+    ids=["blank", "emoji", "long", "markup"],
 )
-def test_bad_input_is_a_calm_line_or_an_answer(page: Any, question: str) -> None:
+def test_bad_input_is_a_calm_line_or_an_answer(page: Any, question: str, told: str) -> None:
     page.fill("#question textarea", question)
     page.click("#ask")
-    page.wait_for_selector(".panel.done, .panel.failed")
-    text = page.locator(".answer").inner_text()
-    assert text.strip() and "Traceback" not in text
+    page.locator(".answer", has_text=told).wait_for()
+    assert "Traceback" not in page.content()
     assert page.locator("svg[onload]").count() == 0
