@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rag.chunks import ChunkType
 
@@ -16,9 +16,29 @@ Support = Literal["supported", "partly", "not", "none"]
 
 
 class Contract(BaseModel):
-    """Base of the shapes that leave the program: frozen, nothing unknown accepted."""
+    """Base of the shapes that leave the program: frozen, nothing unknown accepted, and always
+    writable as UTF-8: a lone half of a surrogate pair, as browsers and models send it, is "?"."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    @field_validator("*")
+    @classmethod
+    def without_surrogates(cls, value: Any) -> Any:
+        """The value with its own text, or that of its items, made encodable."""
+        if isinstance(value, str):
+            return encodable(value)
+        if isinstance(value, tuple) and any(isinstance(item, str) for item in value):
+            return tuple(encodable(item) if isinstance(item, str) else item for item in value)
+        return value
+
+
+def encodable(text: str) -> str:
+    """Text with "?" for each lone surrogate."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text
 
 
 class TurnRecord(Contract):

@@ -1,13 +1,14 @@
 #!/usr/bin/env python
 """Ask one question, or a file of them, in a terminal.
 
-    python scripts/ask.py "Which layers does LoRA adapt?" [--json] [--index DIR]
-    python scripts/ask.py --batch QUESTIONS.jsonl [--index DIR] > RESULTS.jsonl
+python scripts/ask.py "Which layers does LoRA adapt?" [--json] [--index DIR]
+python scripts/ask.py --batch QUESTIONS.jsonl [--index DIR] > RESULTS.jsonl
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import logging
 import sys
@@ -15,8 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from pydantic import ValidationError
 
 from rag.engine import Engine
 from rag.errors import RagError
@@ -33,8 +32,13 @@ def main() -> int:
     parser.add_argument("--batch", type=Path, help="JSON lines with a question each; - for stdin")
     parser.add_argument("--index", type=Path, help="folder of a built index")
     parser.add_argument("--reasoner", choices=["llm", "extractive"], default="")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
-                        help="a setting of this question, e.g. retrieval.keep=6")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of this question, e.g. retrieval.keep=6",
+    )
     arguments = parser.parse_args()
     if (arguments.question is None) == (arguments.batch is None):
         parser.error("give a question or --batch FILE")
@@ -47,9 +51,13 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     if arguments.batch:
-        for line in batch_lines(arguments.batch):
-            result = ask_line(engine, line, arguments.reasoner, overrides)
-            print(result.model_dump_json(), flush=True)
+        try:
+            for line in batch_lines(arguments.batch):
+                result = ask_line(engine, line, arguments.reasoner, overrides)
+                print(result.model_dump_json(), flush=True)
+        except OSError as error:
+            print(f"error: {error.strerror}: {arguments.batch}", file=sys.stderr)
+            return 2
         return 0
     request = AskRequest(
         question=arguments.question, reasoner=arguments.reasoner, settings=overrides
@@ -68,8 +76,9 @@ def parse_setting(text: str) -> tuple[str, float | int | bool | str]:
 
 def batch_lines(path: Path) -> Iterator[str]:
     """The non-empty lines of a file or of standard input."""
-    stream = sys.stdin if str(path) == "-" else path.open(encoding="utf-8", errors="replace")
-    with stream:
+    with sys.stdin if str(path) == "-" else path.open(encoding="utf-8-sig") as stream:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
         yield from (line for line in stream if line.strip())
 
 
@@ -81,8 +90,11 @@ def ask_line(engine: Engine, line: str, reasoner: str, overrides: dict[str, obje
         # A question file may carry more than a request does.
         known = {key: fields[key] for key in AskRequest.model_fields if key in fields}
         request = AskRequest.model_validate({"settings": overrides, "reasoner": reasoner, **known})
-    except (json.JSONDecodeError, ValidationError):
-        return Result(question=line.strip()[:200], route="invalid", answer="The line is no request.")
+    except (ValueError, RecursionError):
+        # ValueError: no JSON, no request, or a number of thousands of digits.
+        return Result(
+            question=line.strip()[:200], route="invalid", answer="The line is no request."
+        )
     return engine.ask(request)
 
 

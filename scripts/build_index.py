@@ -1,8 +1,8 @@
 #!/usr/bin/env python
 """Build a searchable index from a folder of PDFs.
 
-    python scripts/build_index.py --pdf-dir PDFS [--metadata SNAPSHOT ...] --index DIR
-    python scripts/build_index.py --starter-vectors      # remake corpus/starter/vectors.npz
+python scripts/build_index.py --pdf-dir PDFS [--metadata SNAPSHOT ...] --index DIR
+python scripts/build_index.py --starter-vectors      # remake corpus/starter/vectors.npz
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def build(arguments: argparse.Namespace) -> int:
     from rag.indexing.builder import build_index, pdf_files, records_wanted
     from rag.indexing.extract import extract_paper
     from rag.indexing.paper_facts import PaperFacts
-    from rag.retrieval.embed import BgeSmallEmbedder
+    from rag.retrieval.embed import open_embedder
     from rag.retrieval.late_interaction import open_late_model
     from rag.selection.snapshot import merge_records
     from rag.selection.topics import catalogue
@@ -63,7 +63,7 @@ def build(arguments: argparse.Namespace) -> int:
     records = merge_records(arguments.metadata, set(records_wanted(files)))
     facts = PaperFacts(catalogue(settings.corpus_dir), records)
     pool = ComputePool()
-    embedder = BgeSmallEmbedder(pool)
+    embedder = open_embedder(settings.indexing.embedder, pool)
     late = open_late_model(pool, settings.corpus_dir)
     root = arguments.index or settings.data_dir / "index"
     with tqdm(total=len(files), unit="paper", disable=arguments.quiet) as bar:

@@ -42,11 +42,19 @@ def main() -> int:
 def print_quantiles(category: str, group: list[ScoredQuestion]) -> None:
     """Lowest, tenth, middle and highest of the best gold relevance and of the evidence score."""
     gold = [
-        max((item.score_relevance or 0 for item in entry.candidates
-             if not entry.question.answerable or item.paper.paper_id in entry.question.papers), default=0)
+        max(
+            (
+                item.score_relevance or 0
+                for item in entry.candidates
+                if not entry.question.answerable or item.paper.paper_id in entry.question.papers
+            ),
+            default=0,
+        )
         for entry in group
     ]
-    whole = [max((item.score_evidence or 0 for item in entry.candidates), default=0) for entry in group]
+    whole = [
+        max((item.score_evidence or 0 for item in entry.candidates), default=0) for entry in group
+    ]
     for name, values in (("relevance", gold), ("evidence", whole)):
         marks = ", ".join(f"{value:.3f}" for value in np.quantile(values, [0, 0.05, 0.1, 0.5, 1]))
         print(f"{category:<13}{name:<10} min/5%/10%/median/max: {marks}")

@@ -60,7 +60,13 @@ def print_table(rows: list[RetrievalRow], split: str) -> None:
         print(f"{name} ({split} half)")
         for measure, value in summarise(group).items():
             print(f"  {measure:<18}{value}")
-    for name, group in (("simple", [r for r in answerable if r.passes == 1 and r.question.category != "comparison"]), ("all", rows)):
+    for name, group in (
+        (
+            "simple",
+            [r for r in answerable if r.passes == 1 and r.question.category != "comparison"],
+        ),
+        ("all", rows),
+    ):
         times = [row.milliseconds for row in group]
         if times:
             print(f"whole answer, {name} questions: p50 {statistics.median(times):.0f} ms")
@@ -72,7 +78,8 @@ def print_failures(rows: list[RetrievalRow]) -> None:
         question = row.question
         lost = question.answerable and ((row.kept or 0) < 1 or row.refused)
         if lost or (not question.answerable and not row.refused):
-            print(f"{question.id} {question.category} pool={row.pool} kept={row.kept} {row.route}: {question.question}")
+            found = f"pool={row.pool} kept={row.kept} {row.route}"
+            print(f"{question.id} {question.category} {found}: {question.question}")
 
 
 def write_rows(rows: list[RetrievalRow], engine: Engine, path: Path) -> None:
@@ -81,7 +88,10 @@ def write_rows(rows: list[RetrievalRow], engine: Engine, path: Path) -> None:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "settings_hash": engine.settings.fingerprint(),
         "index_fingerprint": engine.facts.fingerprint,
-        "rows": [{**asdict(row), "question": row.question.id, "category": row.question.category} for row in rows],
+        "rows": [
+            {**asdict(row), "question": row.question.id, "category": row.question.category}
+            for row in rows
+        ],
     }
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 

@@ -15,10 +15,15 @@ from rag.retrieval.reranker import Reranker
 from rag.settings import ReasoningSettings, Settings
 
 
+def quick(settings: Settings) -> Settings:
+    """Settings with a small pool, since reranking is most of a question's time."""
+    return settings.with_overrides({"retrieval.pool_size": 8})
+
+
 def engine_like(
     engine: Engine, llm: Reasoner | None = None, settings: Settings | None = None
 ) -> Engine:
-    """``engine`` with another language model or other settings."""
+    """``engine`` with another language model or other settings, and a small pool."""
     return engine_with_reranker(engine, engine.searcher.reranker, llm, settings)
 
 
@@ -28,9 +33,9 @@ def engine_with_reranker(
     llm: Reasoner | None = None,
     settings: Settings | None = None,
 ) -> Engine:
-    """``engine`` with another reranker, or without one."""
+    """``engine`` with another reranker, or without one, and a small pool."""
     return Engine(
-        settings or engine.settings,
+        quick(settings or engine.settings),
         engine.index,
         engine.searcher.embedder,
         engine.searcher.late,

@@ -43,10 +43,13 @@ _LIST = re.compile(
     r"|dealing with|related to)\s+(?P<rest>.+)$"
 )
 _WHO = re.compile(
-    r"^who (?:wrote|authored|published|are the authors of|is the author of|proposed the paper)"
+    r"^who (?:wrote|authored|published|are the authors of|is the author of|proposed the paper"
+    r"|proposed|introduced|invented|created|developed)"
     r"\s+(?P<title>.+)$"
     r"|^(?:what are |list |show |give me )?(?:the )?authors? of\s+(?P<title2>.+)$"
 )
+# Asked of a method rather than of a paper: without a paper of that name it is research.
+_INVENTED = re.compile(r"^who (?:proposed|introduced|invented|created|developed)\b")
 _HELD = re.compile(
     r"^(?:is|do you have|do you hold|have you got|does the library (?:have|hold|contain)|is there)"
     r"\s+(?P<title>.+?)\s*"
@@ -152,7 +155,8 @@ def _authors(question: str, library: Library) -> CatalogueAnswer | None:
     title = match["title"] or match["title2"]
     paper = find_paper(title, library)
     if paper is None:
-        return CatalogueAnswer(_not_held(title))
+        asked_for_paper = not _INVENTED.match(question)
+        return CatalogueAnswer(_not_held(title)) if asked_for_paper else None
     if not paper.authors:
         return CatalogueAnswer(
             f"“{paper.title}” is in the library [1], but its authors are not recorded there.",

@@ -54,7 +54,7 @@ def gather_evidence(
     """The best kept passages of all passes with their neighbours, numbered from 1."""
     numbers = context.settings.retrieval
     gathered = state["accumulated_context"]
-    cap = papers_cap(gathered, state.get("is_compound", False), numbers)
+    cap = papers_cap(gathered, state["plan"].several_papers, numbers)
     kept = choose(gathered, numbers.keep, cap)
     chosen = {item.chunk.chunk_id: item for item in kept if item.kept}
     contexts = expand(

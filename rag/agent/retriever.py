@@ -26,7 +26,7 @@ def retriever_node(state: AgentState, runtime: Run) -> Update:
         )
     context.cancel.check()
     with stage(runtime, "retriever_node", "rerank", pass_) as report:
-        several = state.get("is_compound", False)
+        several = state["plan"].several_papers
         judged = context.searcher.judge(pools, context.settings, several=several)
         report.payload = _rerank_payload(judged)
     return {

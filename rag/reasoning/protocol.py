@@ -14,12 +14,19 @@ from rag.results import TurnRecord
 @dataclass(frozen=True)
 class QueryPlan:
     """Stand-alone sub-queries (1 to 3). ``question`` is the question without pronouns that
-    point into the conversation; equal to what was typed when nothing had to be resolved."""
+    point into the conversation; equal to what was typed when nothing had to be resolved.
+    ``one_subject`` marks a compound question whose parts ask about the same thing."""
 
     question: str
     sub_queries: tuple[str, ...]
     is_compound: bool = False
     note: str = ""
+    one_subject: bool = False
+
+    @property
+    def several_papers(self) -> bool:
+        """Whether the answer needs more than one paper."""
+        return self.is_compound and not self.one_subject
 
 
 @dataclass(frozen=True)

@@ -76,18 +76,25 @@ def plan_by_rules(question: str, history: Sequence[TurnRecord]) -> QueryPlan:
         return QueryPlan(alone, tuple(dict.fromkeys(queries)), is_compound=True)
     parts = split_questions(alone)
     if len(parts) > 1:
-        return QueryPlan(alone, tuple(parts[:MOST]), is_compound=True)
+        return QueryPlan(alone, tuple(parts[:MOST]), is_compound=True, one_subject=True)
     return QueryPlan(alone, (alone,))
 
 
 def names_in(text: str) -> list[str]:
-    """Names in a question in order, each once: quoted titles, LoRA, GPT-4, Faster R-CNN."""
+    """Names in a question in order, each once: quoted titles, LoRA, GPT-4, Faster R-CNN.
+
+    A plain word that is a capital only because it opens the sentence is none, nor is an author
+    ("Qiu et al."), whom the passages of the own paper do not name.
+    """
     found: list[str] = []
     for match in _NAME.finditer(text):
         words = (match["quoted"] or match["name"]).split()
         while words and _QUESTION_WORD.match(words[0]):
             words = words[1:]
         name = " ".join(words).strip(" .,-")
+        opens = match.start() == 0 and name == name.capitalize() and name.isalpha()
+        if opens or text[match.end() :].startswith(" et al"):
+            continue
         if len(name) > 1 and name.casefold() not in STOP_WORDS | ASKING_WORDS:
             found.append(name)
     return list(dict.fromkeys(found))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rag.reasoning.protocol import Evidence, InformationCheck, QueryPlan
 from rag.retrieval.lexicon import Lexicon
@@ -34,7 +35,7 @@ def reformulate_by_rules(
         if idea.strip() and idea.casefold().strip(" ?.") not in seen and idea not in fresh:
             fresh.append(idea)
     note = "spelled out acronyms and followed terms of the best passages"
-    return QueryPlan(plan.question, tuple(fresh[:2]), plan.is_compound, note)
+    return replace(plan, sub_queries=tuple(fresh[:2]), note=note)
 
 
 def swap_acronyms(question: str, lexicon: Lexicon) -> str:

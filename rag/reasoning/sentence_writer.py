@@ -26,6 +26,8 @@ _REFERENCE_MARK = re.compile(
     r"\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]"  # [12], [3, 5-7]
     r"|\s*\((?:see )?(?:Figure|Fig\.|Table|Section|Sec\.|Appendix)[^)]{0,30}\)"
 )
+# "1) ", "(2) ", "• " before a sentence belong to the list that it stood in.
+_LIST_MARK = re.compile(r"^(?:\(?\d{1,2}[.)]|[•▪–-])\s+(?=[A-Z])")
 _LETTER = re.compile(r"[A-Za-z]")
 _ENDS = re.compile(r"[.!?][\"”’)\]]*$")
 _REFERENCE_ENTRY = re.compile(
@@ -134,7 +136,7 @@ def tidy(text: str) -> str:
 
     "[12]" would read as one of our citations.
     """
-    plain = _REFERENCE_MARK.sub("", " ".join(text.split()))
+    plain = _LIST_MARK.sub("", _REFERENCE_MARK.sub("", " ".join(text.split())))
     return plain.replace("[", "(").replace("]", ")").strip()
 
 

@@ -9,6 +9,7 @@ starter digests, takes its place.
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,9 +126,9 @@ def save_projection(path: Path, projection: Matrix) -> None:
 def load_projection(path: Path) -> Matrix:
     """Read the projection; raises ``IndexUnavailableError`` when it is missing or damaged."""
     try:
-        with np.load(path, allow_pickle=False) as data:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
             projection: Matrix = data["projection"].astype(np.float32)
-    except (OSError, ValueError, KeyError, EOFError):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         raise IndexUnavailableError(
             f"The file {path.name} is missing or damaged; get the whole repository."
         ) from None

@@ -105,7 +105,7 @@ def _best_keyword(hits: Sequence[KeywordHit]) -> dict[str, float]:
     for hit in hits:
         best.setdefault(_paper(hit.chunk_id), hit.score)
     top = max(best.values(), default=0.0)
-    return {paper_id: score / top for paper_id, score in best.items()} if top > 0 else {}
+    return {paper_id: score / top if top > 0 else 0.0 for paper_id, score in best.items()}
 
 
 def _best_late(late: Mapping[str, float], most: int = DEEP_ABSTRACTS) -> list[str]:

@@ -29,7 +29,7 @@ def render_answer(
         if waiting or running:
             bars = "".join(f'<span style="width:{width}%"></span>' for width in (94, 88, 97, 62))
             note = '<p class="dim">Waiting for a free place…</p>' if waiting else ""
-            return _card(f'{note}<div class="skeleton" aria-hidden="true">{bars}</div>', busy=True)
+            return _card(f'<div class="skeleton" aria-hidden="true">{bars}</div>{note}', busy=True)
         return '<article class="answer idle" aria-label="Answer"></article>'
     by = (
         '<span class="pill">stopped · not verified</span>'

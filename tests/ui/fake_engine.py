@@ -207,7 +207,7 @@ class FakeEngine:
         self._library = Library(make_papers(papers))
         self._facts = LibraryFacts(
             "starter" if kind == "starter" else "built", papers, papers * 4, len(TOPICS),
-            "bge-small-en-v1.5", "ms-marco-MiniLM-L-12-v2", "extractive · no language model", "abc123abc123",
+            "bge-small-en-v1.5", "ms-marco-MiniLM-L-12-v2", "extractive", "abc123abc123",
         )  # fmt: skip
 
     @property

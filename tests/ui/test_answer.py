@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from rag.results import Degraded, ErrorRecord, Result, SentenceRecord
-from rag.ui.answer import render_answer
+from rag.results import Degraded, ErrorRecord, NearestPaper, Result, SentenceRecord
+from rag.ui.answer import reasoner_name, render_answer
 from rag.ui.history import remember, render_history
 
 from .fake_engine import HOSTILE_ANSWER, compound_result, refusal_result, simple_result
@@ -108,12 +108,32 @@ def test_sentences_across_bold_keep_their_marks() -> None:
 
 
 def test_refusal_teaches() -> None:
-    html = render_answer("", refusal_result("pizza"), topics={"Diffusion <b>": 3})
-    assert "The library does not cover this" in html
-    assert "0.07" in html and "needs 0.50" in html
+    html = render_answer("", refusal_result("pizza"))
+    assert html.count("The library does not cover this") == 1
+    assert "The closest passages are about something else." in html
+    assert "relevance 0.07<small>bar 0.50</small>" in html and "needs 0.50" in html
+    assert "reranker" not in html and "left out all the same" not in html
     assert "https://arxiv.org/abs/2312.10997" in html
-    assert "Diffusion &lt;b&gt; <i>3</i>" in html
     assert "Not in the evidence" not in html
+
+
+def test_refusal_above_the_bar_is_explained() -> None:
+    near = (NearestPaper(paper_id="2312.10997", title="A", score=0.6),)
+    html = render_answer("", refusal_result("pizza").model_copy(update={"nearest": near}))
+    assert "the library as a whole is not about this" in html
+
+
+def test_small_scores_of_a_refusal_can_be_told_apart() -> None:
+    near = tuple(
+        NearestPaper(paper_id="2312.10997", title="A", score=score) for score in (0.02, 0.01)
+    )
+    html = render_answer(
+        "", refusal_result("pizza").model_copy(update={"nearest": near, "bar": 0.03})
+    )
+    assert re.findall(r'<s style="width:(\d+)%"></s><u style="left:(\d+)%">', html) == [
+        ("22", "33"),
+        ("11", "33"),
+    ]
 
 
 def test_error_is_one_calm_line() -> None:
@@ -121,20 +141,55 @@ def test_error_is_one_calm_line() -> None:
     html = render_answer("", Result(question="q", route="error", error=error))
     assert "The &lt;model&gt; is away. You can ask again." in html
     html = render_answer("", Result(question="q", route="error", error=error, answer="half [1]"))
-    assert "incomplete · not verified" in html and "half [1]" in html
+    assert "incomplete · not verified" in html and "half\u00a0[1]" in html
 
 
 def test_invalid_shows_its_reason() -> None:
-    assert "Type a question." in render_answer(
-        "", Result(question="", route="invalid", answer="Type a question.")
-    )
+    error = ErrorRecord(code="empty", message="Type a question.", retryable=False)
+    for told in (None, error):
+        html = render_answer(
+            "", Result(question="", route="invalid", answer="Type a question.", error=told)
+        )
+        assert html.count("Type a question.") == 1 and "Nothing to search for" in html
+        assert "incomplete" not in html and "Not finished" not in html
 
 
 def test_degraded_is_one_sentence() -> None:
-    result = simple_result("q").model_copy(
-        update={"degraded": Degraded(provider="openai", reason="budget spent")}
+    told = {
+        "OpenAI": "Without a language model this time (it took &lt;long&gt;): the sentences are the "
+        "papers’ own.",
+        "The reranker": "Without the reranker this time (it took &lt;long&gt;): the order is that of "
+        "the search.",
+    }
+    for provider, sentence in told.items():
+        degraded = Degraded(provider=provider, reason="it took <long>.")
+        html = render_answer("", simple_result("q").model_copy(update={"degraded": degraded}))
+        assert f'<p class="degraded">{sentence}</p>' in html
+
+
+def test_the_reasoner_without_a_model_is_called_so() -> None:
+    assert reasoner_name("extractive") == reasoner_name("") == "extractive · no language model"
+    assert reasoner_name("gpt-5.6-luna") == "gpt-5.6-luna"
+
+
+def test_a_citation_never_stands_alone_on_a_line() -> None:
+    result = simple_result("q", "One two [1]. Three[1][1], four **five** [1] six [1]")
+    for html in (render_answer("", result), render_answer(result.answer, None, running=True)):
+        plain = re.sub("<[^>]+>", "", html.split('<div class="text">')[1])
+        assert not re.search(r"[^\u00a0\u2060]\[1\]", plain)
+        assert "two\u00a0[1]\u2060." in plain and "Three\u2060[1]\u2060[1]\u2060," in plain
+        assert "five\u00a0[1] six\u00a0[1]" in plain
+
+
+def test_what_is_missing_is_said_once() -> None:
+    answer = "Known [1].\n\nNot in the evidence: Lion, <b>."
+    result = compound_result("q").model_copy(
+        update={"answer": answer, "sentences": (), "missing_elements": ("Lion", "<b>")}
     )
-    assert "openai was not available (budget spent)" in render_answer("", result)
+    for html in (render_answer("", result), render_answer(answer, None, running=True)):
+        assert html.count("Not in the evidence") == 1
+        assert '<p class="miss"><b>Not in the evidence:</b> Lion, &lt;b&gt;.</p>' in html
+    assert "Not in" not in render_answer(answer[:20], None, running=True)
 
 
 def test_stopped_answer_says_so() -> None:

@@ -6,6 +6,7 @@ from rag.papers import Library
 from rag.ui.library_tab import (
     COLUMNS,
     PaperFilter,
+    authors_line,
     filter_frame,
     library_frame,
     render_counts,
@@ -45,6 +46,10 @@ def test_hostile_titles_stay_text_and_readable() -> None:
         frame["_text"].str.contains(HOSTILE_TITLE.casefold(), regex=False), "Authors"
     ]
     assert hostile.iloc[0] == "\\<b\\>Eve\\</b\\>"
+
+
+def test_a_paper_without_authors_shows_a_dash() -> None:
+    assert authors_line(()) == "–"
 
 
 def test_newest_first_and_unknown_years_last() -> None:

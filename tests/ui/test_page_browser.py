@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import socket
 import threading
@@ -150,14 +151,21 @@ def test_panel_goes_from_pending_to_done_without_a_jump(opened: Any) -> None:
     page.fill("#question textarea", "How do they differ?")
     page.click("#ask")
     page.wait_for_selector(".node.running")
-    heights, running = set(), set()
+    heights, tops, running = set(), set(), set()
+    place = "document.querySelector('.answer').getBoundingClientRect().top"
     while not page.query_selector(".panel.done"):
         heights.add(page.evaluate("document.querySelector('.panel').offsetHeight"))
+        tops.add(page.evaluate(place))
         running |= set(page.locator(".node.running b").all_inner_texts())
-    assert len(heights - {page.evaluate("0")}) == 1
+    page.wait_for_selector(".history-row")
+    page.wait_for_selector(".plain-table .virtual-row")
+    assert len(heights) == 1 and len(tops | {page.evaluate(place)}) == 1
     assert {"Rerank", "Grade", "Synthesize"} <= running
     assert page.locator(".node.done").count() == 6
     assert "prefix-tuning inference latency" in page.inner_text(".loop")
+    loop, first = page.locator(".loop span").bounding_box(), page.locator(".lrow").first
+    assert loop["y"] + loop["height"] <= first.bounding_box()["y"] + 1
+    assert page.locator(".node i").first.bounding_box()["y"] + 18 <= loop["y"]
     assert page.locator("a.c").count() == 6
     assert page.locator(".src").count() == 3
     page.wait_for_selector(".plain-table .virtual-row >> nth=3")
@@ -320,7 +328,8 @@ def test_chip_asks_and_blank_and_errors_are_calm(opened: Any, served: Served) ->
     page.wait_for_selector("#ask:not([disabled])")
     page.fill("#question textarea", "")
     page.click("#ask")
-    page.get_by_text("Please type a question.").wait_for()
+    page.get_by_text("Nothing to search for. Please type a question.").wait_for()
+    assert page.locator(".panel.idle").count() == 1
     page.wait_for_selector("#ask:not([disabled])")
     ask(page, "please fail", wait=False)
     page.get_by_text("The library is being rebuilt. You can ask again.").wait_for()
@@ -364,3 +373,164 @@ def test_full_queue_says_busy(opened: Any) -> None:
         assert pages[-1].locator("#ask:not([disabled])").count() == 1
         assert "Waiting for a free place" in pages[1].inner_text(".answer")
         pages[0].click("#stop")
+
+
+CONTRAST = """() => {
+  const parse = (c) => { const m = c.match(/[\\d.]+/g).map(Number); return [...m.slice(0, 3), m[3] ?? 1]; };
+  const over = (a, b) => [...[0, 1, 2].map((i) => a[i] * a[3] + b[i] * (1 - a[3])), 1];
+  const light = (c) => { const f = (v) => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+    return .2126 * f(c[0]) + .7152 * f(c[1]) + .0722 * f(c[2]); };
+  const bad = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const at = walker.currentNode.parentElement, style = getComputedStyle(at);
+    if (!walker.currentNode.data.trim() || at.closest("script, style, [disabled], .sr-only")) continue;
+    if (!at.checkVisibility({ visibilityProperty: true }) || style.fontSize === "0px") continue;
+    const chain = [];
+    for (let up = at; up; up = up.parentElement) chain.unshift(parse(getComputedStyle(up).backgroundColor));
+    const ground = chain.reduce((below, c) => over(c, below), [255, 255, 255, 1]);
+    const [a, b] = [light(over(parse(style.color), ground)), light(ground)];
+    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (ratio < 4.5) bad.push([walker.currentNode.data.trim().slice(0, 40), style.color, ratio]);
+  }
+  return bad;
+}"""
+FOCUS = """() => {
+  for (let at = document.activeElement, up = 0; at && up < 4; at = at.parentElement, up += 1) {
+    const style = getComputedStyle(at);
+    if (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2) return "";
+  }
+  return document.activeElement.outerHTML.slice(0, 120);
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_can_be_read_and_every_focus_seen(opened: Any, scheme: str) -> None:
+    page = opened(color_scheme=scheme)
+    for question in ("Best pizza dough hydration?", "How do they differ?"):
+        ask(page, question)
+        page.mouse.move(0, 0)
+        page.evaluate("document.querySelectorAll('details').forEach((at) => { at.open = true; })")
+        page.wait_for_timeout(400)
+        assert page.evaluate(CONTRAST) == []
+    page.focus("#question textarea")
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement !== document.body"):
+            assert page.evaluate(FOCUS) == ""
+    page.get_by_role("tab", name="Library").click()
+    page.wait_for_selector(".library-table .virtual-row")
+    page.wait_for_timeout(400)
+    assert page.evaluate(CONTRAST) == []
+    page.focus(".filters textarea >> nth=0")
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement !== document.body"):
+            assert page.evaluate(FOCUS) == ""
+
+
+def test_the_answer_begins_on_the_first_screen_with_the_log_open(opened: Any) -> None:
+    page = opened()
+    tall = []
+    for question in ("What is LoRA?", "How do they differ?"):
+        ask(page, question)
+        assert page.evaluate("scrollY") == 0 and page.locator(".lrow").first.is_visible()
+        assert page.locator(".answer .text").bounding_box()["y"] < 740
+        tall.append(page.locator(".panel").bounding_box()["height"])
+    assert tall[0] == tall[1]  # the way back takes no room of its own
+    rows = page.locator(".chips .gallery-item")
+    assert len({item.bounding_box()["y"] for item in rows.all()}) <= 2
+
+
+def test_no_line_begins_with_a_citation(opened: Any) -> None:
+    page = opened()
+    ask(page, "How do they differ?")
+    for width in range(240, 640, 7):
+        page.evaluate(f"document.querySelector('.answer .text').style.width = '{width}px'")
+        alone = page.evaluate(
+            """() => [...document.querySelectorAll(".answer a.c")].filter((chip) => {
+              const range = document.createRange();
+              const walker = document.createTreeWalker(chip.closest("p"), NodeFilter.SHOW_TEXT);
+              let before = null;
+              while (walker.nextNode() && !chip.contains(walker.currentNode)) {
+                if (/[^\\s\\u2060]/.test(walker.currentNode.data)) before = walker.currentNode;
+              }
+              const word = before.data.replace(/[\\s\\u2060]+$/, "");
+              range.setStart(before, word.length - 1); range.setEnd(before, word.length);
+              const [a, b] = [range.getBoundingClientRect(), chip.getBoundingClientRect()];
+              return a.height > 0 && Math.abs((a.top + a.bottom - b.top - b.bottom) / 2) > 9;
+            }).length"""
+        )
+        assert alone == 0, width
+
+
+def test_phone_pipeline_is_connected_and_its_labels_stand_apart(opened: Any) -> None:
+    page = opened(width=375)
+    for question in ("", "How do they differ?", "How many papers?"):
+        if question:
+            ask(page, question)
+        boxes = page.evaluate(
+            """() => [...document.querySelectorAll(".node b")].map((at) => {
+              const range = document.createRange(); range.selectNodeContents(at);
+              const box = range.getBoundingClientRect(); return [box.left, box.right];
+            })"""
+        )
+        assert all(left[1] + 3 <= right[0] for left, right in itertools.pairwise(boxes)), boxes
+        assert boxes[0][0] >= 20 and boxes[-1][1] <= 355
+        if "differ" in question:
+            colours = page.evaluate(
+                """() => [...document.querySelectorAll(".node")].flatMap((at, place) =>
+                  (place ? ["::before"] : []).concat(place < 5 ? ["::after"] : []).map((part) => {
+                    const style = getComputedStyle(at, part);
+                    return style.display === "none" ? "none" : style.backgroundColor;
+                  }))"""
+            )
+            done = page.evaluate(
+                "getComputedStyle(document.querySelector('.node.done .dot')).borderTopColor"
+            )
+            assert len(colours) == 10 and set(colours) == {done}
+            assert "prefix-tuning" in page.inner_text(".loop")
+
+
+def test_filters_are_of_one_height_and_the_table_has_its_corners(opened: Any) -> None:
+    page = opened()
+    page.get_by_role("tab", name="Library").click()
+    page.wait_for_selector(".library-table .virtual-row")
+    boxes = page.evaluate(
+        """() => [...document.querySelectorAll(".filters textarea, .filters .wrap:not(.default)")]
+          .map((at) => [at.getBoundingClientRect().top, at.offsetHeight])"""
+    )
+    assert len(boxes) == 5 and len({tuple(box) for box in boxes}) == 1
+    radii = page.evaluate(
+        """() => [".library-table", ".library-table .table-wrap"]
+          .map((name) => getComputedStyle(document.querySelector(name)).borderTopLeftRadius)"""
+    )
+    assert radii[0] == radii[1]
+    rows = page.evaluate(
+        "[...document.querySelectorAll('.library-table .virtual-row')].map((at) => at.offsetHeight)"
+    )
+    assert min(rows) <= 40
+    links = page.locator(".library-table a")
+    assert {link.get_attribute("target") for link in links.all()} == {"_blank"}
+
+
+def test_only_the_stage_is_spoken_while_an_answer_is_written(opened: Any) -> None:
+    page = opened()
+    ask(page, "slow please", wait=False)
+    page.wait_for_selector(".answer .text p")
+    assert page.locator("[aria-live] .answer, .answer [aria-live]").count() == 0
+    page.evaluate(
+        """() => { window.spoken = 0; for (const at of document.querySelectorAll("[aria-live], [role=status]"))
+          new MutationObserver(() => { window.spoken += 1; })
+            .observe(at, { childList: true, characterData: true, subtree: true }); }"""
+    )
+    page.wait_for_timeout(1500)
+    assert page.evaluate("window.spoken") == 0
+    page.click("#stop")
+
+
+def test_header_and_footer_read_right_for_the_library(opened: Any) -> None:
+    page = opened()
+    assert "Every claim shows its source." in page.inner_text(".top")
+    assert "extractive · no language model" in page.inner_text(".foot")
+    for other in serve(FakeEngine(papers=10, kind="built"), Settings()):
+        assert "Every claim shows its page." in opened(base=other.url).inner_text(".top")

@@ -75,11 +75,58 @@ def test_simple_question_runs_every_stage_once() -> None:
 def test_loop_is_drawn_with_its_query_and_times_add_up() -> None:
     last = states("how do they differ")[-1]
     html = panel.render_panel(last)
-    assert "Reformulate · searched again for “prefix-tuning inference latency”" in html
+    loop = html[html.index('<div class="loop"') : html.index('<details class="log"')]
+    assert "Reformulate · </b>searched again for “prefix-tuning inference latency”" in loop
     assert "✗ not enough" in html and "✓ enough" in html
     assert last.passes == 2
     assert last.stage("rerank").ms == pytest.approx(1000)
     assert "below bar" in html and "ms-marco-MiniLM-L-12-v2" in html
+
+
+def row(html: str, stage: str) -> str:
+    """The visible line of one stage in the log, as plain text."""
+    line = html.split(f'data-key="row-{stage}"')[1].split("</summary>")[0]
+    return " ".join(re.sub("<[^>]+>", " ", line.split(">", 1)[1]).split())
+
+
+def test_both_passes_are_told_on_one_line_each() -> None:
+    html = panel.render_panel(states("how do they differ")[-1])
+    assert (
+        "pass 1: 40 by meaning , 40 by words → pool of 50 / "
+        "pass 2: 20 by meaning , 20 by words → pool of 25"
+    ) in row(html, "retrieve")
+    assert "pass 1: 5 of 22 passages kept / pass 2: 5 of 22 passages kept; dropped: below bar" in (
+        row(html, "rerank")
+    )
+    grade = row(html, "grade")
+    assert re.search("pass 1: ✗ not enough .*missing: .* / pass 2: ✓ enough", grade)
+    assert "<b>Reformulate</b> (100 ms) " in html  # in the detail of the grade that sent it back
+    single = panel.render_panel(states("what is LoRA")[-1])
+    assert "pass 1" not in "".join(row(single, name) for name in ("retrieve", "rerank", "grade"))
+
+
+def test_numbers_that_do_not_add_up_are_not_told() -> None:
+    html = panel.render_panel(states("how do they differ")[-1])
+    assert "found by both" not in html and "need not add up" in html
+    assert row(html, "synthesize").startswith("Write Written from 3 papers")
+    assert "sentences from" not in html
+
+
+def test_relevance_and_evidence_score_carry_their_names() -> None:
+    html = panel.render_panel(states("how do they differ")[-1])
+    head = html[html.index("candidates in the order of relevance") :]
+    names = re.findall('<th scope="col"[^>]*>([^<]+)</th>', head)
+    assert names[:7] == ["Passage", "Dense", "BM25", "Fused", "Rerank", "Relevance", "Fate"]
+    assert '<td class="k">0.98</td><td class="r">0.69</td><td>kept</td>' in html
+    assert "The bars judge relevance: 0.50" in html
+    assert "Evidence score 0.98 (is the library about this at all?)" in html
+    assert "Best score" not in html
+
+
+def test_nothing_ran_for_an_empty_question() -> None:
+    last = states("")[-1]
+    assert last.phase == "idle" and "Please type a question." in panel.render_status(last)
+    assert "not reached" not in panel.render_panel(last)
 
 
 def test_second_pass_makes_later_stages_wait_again() -> None:
@@ -94,7 +141,9 @@ def test_second_pass_makes_later_stages_wait_again() -> None:
 def test_catalogue_skips_the_search() -> None:
     last = states("how many papers")[-1]
     assert last.stage("retrieve").status == "skipped"
-    assert "Answered from the catalogue" in panel.render_panel(last)
+    html = panel.render_panel(last)
+    assert row(html, "plan").startswith("Plan About the library itself")
+    assert row(html, "synthesize").startswith("Write Answered from the catalogue")
 
 
 def test_error_marks_the_stage_that_ran() -> None:
@@ -127,7 +176,7 @@ def test_every_frame_is_well_formed_and_keeps_its_rows(question: str) -> None:
         html = panel.render_panel(state)
         found = tags(html)
         assert not {"script", "img", "style"} & set(found)
-        assert html.count('class="lrow"') == 7
+        assert html.count('class="lrow"') == 6
         assert html.count('class="loop') == 1
         assert html.count('<li class="node ') == 6
 
