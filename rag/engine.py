@@ -14,7 +14,8 @@ from rag.agent.events import CompletePayload, ErrorPayload, Event
 from rag.agent.graph import build_graph, recursion_limit
 from rag.agent.state import AgentContext, AgentState
 from rag.compute import ComputePool
-from rag.errors import CancelledError, ModelUnavailableError
+from rag.errors import CancelledError, ModelUnavailableError, ProviderError
+from rag.hosting import hosting_platform
 from rag.indexing.builder import BuildSummary, build_index, pdf_files, records_wanted
 from rag.indexing.paper_facts import PaperFacts
 from rag.indexing.starter import ensure_starter_index
@@ -200,12 +201,31 @@ class Engine:
 def open_llm(settings: Settings, reranker: Reranker | None) -> Reasoner | None:
     """The language model that settings and environment name; None for the extractive reasoner.
 
+    Fails closed: on a public host a provider that bills money is used only when
+    ``reasoning.allow_paid_on_host`` says so; with ``STRICT_HOSTING=1`` the app refuses to start.
     Raises ``ProviderError`` with a sentence that names the variable to set.
     """
     from rag.reasoning.llm import make_llm_reasoner
 
     floor = reranker.calibration.evidence_floor if reranker else None
-    return make_llm_reasoner(settings, os.environ, evidence_floor=floor)
+    llm = make_llm_reasoner(settings, os.environ, evidence_floor=floor)
+    host = hosting_platform(os.environ, settings.serving.host)
+    if (
+        llm is None
+        or llm.billing != "paid"
+        or host is None
+        or settings.reasoning.allow_paid_on_host
+    ):
+        return llm
+    llm.close()
+    reason = (
+        f"This app runs on {host} with a key that is billed, so answers are extractive; set "
+        "RAG_REASONING__ALLOW_PAID_ON_HOST=true to let visitors' questions be billed."
+    )
+    if os.environ.get("STRICT_HOSTING", "").strip() == "1":
+        raise ProviderError(reason, provider=llm.provider, kind="configuration")
+    logger.warning("%s", reason)
+    return None
 
 
 def open_reranker(settings: Settings, pool: ComputePool) -> Reranker | None:

@@ -219,6 +219,11 @@ class ReasoningSettings(Section):
     max_retries: int = knob(2, "Retries of a call that may succeed later.", ge=0, le=5)
     max_calls: int = knob(10, "Most model calls for one question.", ge=1, le=30, unit="calls")
     max_answer_tokens: int = knob(900, "Longest answer.", ge=50, le=4000, unit="tokens")
+    allow_paid_on_host: bool = knob(
+        False,
+        "On a public host, let visitors' questions be billed to your key; otherwise answers there "
+        "are extractive.",
+    )
     on_provider_failure: ProviderFailure = knob(
         "extractive", "Step down to the extractive reasoner, or answer with an error."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -278,7 +279,7 @@ def mean_overlap(chunks: Sequence[Chunk]) -> float:
     """Mean share of a passage that repeats the one before it, 0..1; 0 without neighbours."""
     shares = [
         max(0, before.char_end - after.char_start) / max(1, len(after.text))
-        for before, after in zip(chunks, chunks[1:], strict=False)
+        for before, after in itertools.pairwise(chunks)
         if before.paper_id == after.paper_id
         and before.chunk_type == after.chunk_type == "passage"
         and before.section == after.section

@@ -113,7 +113,7 @@ def build_library_tab(engine: EngineView, tab: gr.Tab) -> None:
             headers=list(COLUMNS),
             datatype=["markdown", "markdown", "str", "markdown", "str", "str"],
             latex_delimiters=[],
-            column_widths=[400, 250, 68, 152, 104, 110],
+            column_widths=[360, 240, 64, 206, 104, 110],
             interactive=False,
             wrap=True,
             show_label=False,

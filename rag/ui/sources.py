@@ -168,7 +168,7 @@ def _at_words(context: str, first: int, last: int, spans: list[tuple[int, int]])
 
 def _covered(topics: Mapping[str, int]) -> str:
     chips = "".join(
-        f"<li>{text(shorten(topic, 60))} <i>{number}</i></li>" for topic, number in topics.items()
+        f"<li>{text(shorten(topic, 48))} <i>{number}</i></li>" for topic, number in topics.items()
     )
     return f'<h3>What the library covers</h3><ul class="topics">{chips}</ul>'
 

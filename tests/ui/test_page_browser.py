@@ -341,6 +341,10 @@ def test_chip_asks_and_blank_and_errors_are_calm(opened: Any, served: Served) ->
     ask(page, "Best pizza dough hydration?")
     assert "The library does not cover this" in page.inner_text(".answer")
     assert page.locator(".src").count() == 0
+    colours = page.evaluate(
+        "['.nearest a', '.nearest li'].map((at) => getComputedStyle(document.querySelector(at)).color)"
+    )
+    assert colours[0] != colours[1]  # a link looks like one
 
 
 def test_three_at_once_and_the_filter_does_not_wait(opened: Any) -> None:
