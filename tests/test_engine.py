@@ -38,6 +38,11 @@ def written(events: Sequence[Event]) -> str:
     )
 
 
+@pytest.fixture
+def quick_engine(starter_engine: Engine) -> Engine:
+    return engine_like(starter_engine)
+
+
 def test_an_answer_and_its_sources(starter_engine: Engine) -> None:
     result = starter_engine.ask(QUESTION)
     assert result.route == "answer" and result.context_sufficient and result.passes == 1
@@ -98,32 +103,32 @@ def turns(*questions: str) -> tuple[TurnRecord, ...]:
     return tuple(TurnRecord(question=question, answer="It is so [1].") for question in questions)
 
 
-def test_follow_ups(starter_engine: Engine) -> None:
+def test_follow_ups(quick_engine: Engine) -> None:
     """C89"""
-    about = starter_engine.ask(
+    about = quick_engine.ask(
         AskRequest(question="How many parameters does it train?", history=turns("What is LoRA?"))
     )
     assert about.sub_queries == ("How many parameters does LoRA train?",)
     assert about.citations[0].paper_id == "2106.09685"
-    topic = starter_engine.ask(
+    topic = quick_engine.ask(
         AskRequest(
             question="What is FlashAttention?", history=turns("What is LoRA?", "And its rank?")
         )
     )
     assert topic.all_sub_queries == ("What is FlashAttention?",)
-    assert starter_engine.ask("why?").route == "clarify"
-    more = starter_engine.ask(AskRequest(question="why?", history=turns("What is LoRA?")))
+    assert quick_engine.ask("why?").route == "clarify"
+    more = quick_engine.ask(AskRequest(question="why?", history=turns("What is LoRA?")))
     assert "LoRA" in more.sub_queries[0]
 
 
-def test_two_conversations_interleaved(starter_engine: Engine) -> None:
+def test_two_conversations_interleaved(quick_engine: Engine) -> None:
     """C72: a follow-up belongs to its own history only."""
-    starter_engine.ask("What is FlashAttention?")
-    result = starter_engine.ask(
+    quick_engine.ask("What is FlashAttention?")
+    result = quick_engine.ask(
         AskRequest(question="and what else about it?", history=turns("What is LoRA?"))
     )
     assert "LoRA" in result.sub_queries[0] and "Flash" not in result.sub_queries[0]
-    assert starter_engine.ask("and what about it?").sub_queries == ("and what about it?",)
+    assert quick_engine.ask("and what about it?").sub_queries == ("and what about it?",)
 
 
 @pytest.mark.parametrize(
@@ -155,22 +160,22 @@ def test_unusual_input_and_other_routes(starter_engine: Engine, question: str, r
         assert (result.passes, result.chunks, result.all_sub_queries) == (0, (), ())
 
 
-def test_a_named_paper_is_the_scope(starter_engine: Engine) -> None:
+def test_a_named_paper_is_the_scope(quick_engine: Engine) -> None:
     """C88: one-paper filter; no passage mentions the id of its own paper."""
-    result = starter_engine.ask("What does 2106.09685 say about rank?")
+    result = quick_engine.ask("What does 2106.09685 say about rank?")
     assert result.route == "answer"
     assert {chunk.paper_id for chunk in result.chunks} == {"2106.09685"}
     assert result.sub_queries == ("What does “LoRA” say about rank?",)
 
 
-def test_a_scope_is_kept(starter_engine: Engine) -> None:
+def test_a_scope_is_kept(quick_engine: Engine) -> None:
     for scope, fits in (
         (Scope(years=(2021,)), lambda chunk: chunk.year == 2021),
         (Scope(paper_ids=("2205.14135",)), lambda chunk: chunk.paper_id == "2205.14135"),
     ):
-        result = starter_engine.ask(AskRequest(question="How is attention computed?", scope=scope))
+        result = quick_engine.ask(AskRequest(question="How is attention computed?", scope=scope))
         assert result.chunks and all(fits(chunk) for chunk in result.chunks)
-    nothing = starter_engine.ask(AskRequest(question=QUESTION, scope=Scope(topics=("Gardening",))))
+    nothing = quick_engine.ask(AskRequest(question=QUESTION, scope=Scope(topics=("Gardening",))))
     assert (nothing.route, nothing.answer, nothing.chunks) == ("refusal", NOT_COVERED, ())
 
 

@@ -11,7 +11,7 @@ from rag.agent.state import AgentContext, AgentState
 from rag.reasoning.protocol import Evidence, InformationCheck
 from rag.retrieval.candidate import Candidate
 from rag.retrieval.context import Context, expand
-from rag.retrieval.selection import choose, papers_cap
+from rag.retrieval.selection import choose, room_for
 
 NOTHING_FOUND = InformationCheck(False, (), (), "no passage cleared its bar")
 
@@ -52,15 +52,14 @@ def gather_evidence(
     state: AgentState, context: AgentContext
 ) -> tuple[tuple[Context, ...], tuple[Evidence, ...]]:
     """The best kept passages of all passes with their neighbours, numbered from 1."""
-    numbers = context.settings.retrieval
     gathered = state["accumulated_context"]
-    cap = papers_cap(gathered, state["plan"].several_papers, numbers)
-    kept = choose(gathered, numbers.keep, cap)
+    room = room_for(gathered, state["plan"].several_papers, context.settings.retrieval)
+    kept = choose(gathered, room)
     chosen = {item.chunk.chunk_id: item for item in kept if item.kept}
     contexts = expand(
         [item.chunk for item in chosen.values()],
         context.searcher.index.chunks,
-        numbers.context_tokens,
+        room.context_tokens,
     )
     evidence = tuple(
         _evidence(n, found, chosen[found.chunk_ids[0]]) for n, found in enumerate(contexts, start=1)

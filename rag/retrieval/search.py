@@ -30,7 +30,7 @@ from rag.retrieval.paper_match import (
 )
 from rag.retrieval.relevance import Signs, evidence, relevance
 from rag.retrieval.reranker import Calibration, Reranker
-from rag.retrieval.selection import Bars, apply_bars, bars_for, choose, merge_pools, papers_cap
+from rag.retrieval.selection import Bars, apply_bars, bars_for, choose, merge_pools, room_for
 from rag.retrieval.terms import terms
 from rag.retrieval.vector_store import Slot, VectorHit
 from rag.settings import Settings
@@ -102,8 +102,7 @@ class Searcher:
         bars = bars_for(settings.reranking, self._calibration(active))
         judged = [apply_bars(pool, bars, settings.reranking) for pool in scored]
         merged = merge_pools(judged)
-        numbers = settings.retrieval
-        chosen = choose(merged, numbers.keep, papers_cap(merged, several, numbers))
+        chosen = choose(merged, room_for(merged, several, settings.retrieval))
         return Judged(
             candidates=tuple(chosen),
             scored=sum(len(pool.candidates) for pool in scored) if active else 0,

@@ -122,17 +122,31 @@ def merge_pools(judged: Sequence[Sequence[Candidate]]) -> list[Candidate]:
     ]
 
 
-def papers_cap(candidates: Sequence[Candidate], several: bool, settings: RetrievalSettings) -> int:
-    """Most passages of one paper: few where several papers are asked for, or where no score of
-    the reranker says which paper is right."""
-    sure = max((item.score_rerank or 0.0 for item in candidates if item.kept), default=1.0)
+@dataclass(frozen=True)
+class Room:
+    """What the reader is given: most passages, most of one paper, and the size of each context
+    in wordpieces. More passages have smaller contexts, so that the whole stays as long."""
+
+    passages: int
+    per_paper: int
+    context_tokens: int
+
+
+def room_for(candidates: Sequence[Candidate], several: bool, settings: RetrievalSettings) -> Room:
+    """Few passages a paper where several papers are asked for; one a paper, and more papers,
+    where no score of the reranker says which paper is right."""
     if several:
-        return settings.keep_per_paper
-    return settings.keep if sure >= SURE_RERANK else settings.keep_per_paper_unsure
+        return Room(settings.keep, settings.keep_per_paper, settings.context_tokens)
+    sure = max((item.score_rerank or 0.0 for item in candidates if item.kept), default=1.0)
+    if sure >= SURE_RERANK:
+        return Room(settings.keep, settings.keep, settings.context_tokens)
+    passages = max(settings.keep, settings.keep_unsure)
+    context = settings.context_tokens * settings.keep // passages
+    return Room(passages, settings.keep_per_paper_unsure, context)
 
 
-def choose(candidates: Sequence[Candidate], keep: int, per_paper: int) -> list[Candidate]:
-    """At most ``keep`` kept candidates, at most ``per_paper`` of one paper; others are dropped.
+def choose(candidates: Sequence[Candidate], room: Room) -> list[Candidate]:
+    """At most as many kept candidates, in all and of one paper, as there is room; others drop.
 
     Sub-queries take turns, so that a compound question's weaker part is not crowded out; within
     a sub-query the order is by score. An identical text is kept once.
@@ -145,9 +159,9 @@ def choose(candidates: Sequence[Candidate], keep: int, per_paper: int) -> list[C
         text = " ".join(candidate.chunk.text.split())
         if text in texts:
             dropped.append(_drop(candidate, DUPLICATE))
-        elif len(chosen) >= keep:
+        elif len(chosen) >= room.passages:
             dropped.append(_drop(candidate, LIMIT))
-        elif papers[candidate.paper.paper_id] >= per_paper:
+        elif papers[candidate.paper.paper_id] >= room.per_paper:
             dropped.append(_drop(candidate, PAPER_FULL))
         else:
             chosen.append(candidate)

@@ -19,11 +19,12 @@ from rag.retrieval.selection import (
     OUTSIDE,
     PAPER_FULL,
     Bars,
+    Room,
     apply_bars,
     bars_for,
     choose,
     merge_pools,
-    papers_cap,
+    room_for,
     take_turns,
 )
 from rag.settings import RerankingSettings, RetrievalSettings
@@ -155,7 +156,7 @@ def given(*names_: str, query: str = "q") -> list[Candidate]:
 
 
 def test_limits() -> None:
-    chosen = choose(given("A1", "A2", "A3", "B1", "C1", "D1"), keep=4, per_paper=2)
+    chosen = choose(given("A1", "A2", "A3", "B1", "C1", "D1"), Room(4, 2, 440))
     assert kept(chosen) == ["A1", "A2", "B1", "C1"]
     reasons = {name: item.drop_reason for name, item in zip(names(chosen), chosen, strict=True)}
     assert reasons["A3"] == PAPER_FULL and reasons["D1"] == LIMIT
@@ -166,12 +167,12 @@ def test_an_identical_text_is_kept_once() -> None:
         candidate(name, 0.9, rank, kept=True, text="Same  text.")
         for rank, name in enumerate(["A1", "B1"])
     ]
-    chosen = choose(same, keep=8, per_paper=8)
+    chosen = choose(same, Room(8, 8, 440))
     assert kept(chosen) == ["A1"] and chosen[1].drop_reason == DUPLICATE
 
 
 def test_what_was_dropped_before_keeps_its_reason() -> None:
-    chosen = choose([candidate("A1", drop_reason=BELOW_BAR)], keep=8, per_paper=8)
+    chosen = choose([candidate("A1", drop_reason=BELOW_BAR)], Room(8, 8, 440))
     assert chosen[0].drop_reason == BELOW_BAR and not chosen[0].kept
 
 
@@ -179,7 +180,7 @@ def test_sub_queries_take_turns() -> None:
     strong = given("A1", "A2", "A3", query="one")
     weak = [replace(item, score_relevance=0.1) for item in given("B1", "B2", query="two")]
     assert names(take_turns([*strong, *weak])) == ["A1", "B1", "A2", "B2", "A3"]
-    assert kept(choose([*strong, *weak], keep=2, per_paper=8)) == ["A1", "B1"]
+    assert kept(choose([*strong, *weak], Room(2, 8, 440))) == ["A1", "B1"]
     assert take_turns([]) == []
 
 
@@ -189,9 +190,16 @@ def test_floored_ones_come_after_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rerank", "several", "cap"),
-    [(0.9, False, 8), (0.9, True, 2), (0.1, False, 1), (0.1, True, 2), (None, False, 1)],
+    ("rerank", "several", "room"),
+    [
+        (0.9, False, Room(8, 8, 440)),
+        (0.9, True, Room(8, 2, 440)),
+        (0.1, False, Room(10, 1, 352)),
+        (0.1, True, Room(8, 2, 440)),
+        (None, False, Room(10, 1, 352)),
+    ],
 )
-def test_the_cap_per_paper(rerank: float | None, several: bool, cap: int) -> None:
+def test_the_room_for_the_reader(rerank: float | None, several: bool, room: Room) -> None:
     items = [candidate("A1", kept=True, score_rerank=rerank), candidate("B1", score_rerank=0.99)]
-    assert papers_cap(items, several, RetrievalSettings()) == cap
+    assert room_for(items, several, RetrievalSettings()) == room
+    assert room.passages * room.context_tokens <= 8 * 440
