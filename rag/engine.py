@@ -155,8 +155,10 @@ class Engine:
         )
 
     def close(self) -> None:
-        """Close the index."""
+        """Close the index and the connections to a language model."""
         self.index.close()
+        if self._llm is not None:
+            self._llm.close()
 
     def _work(
         self, request: AskRequest, cancel: CancelToken, events: queue.Queue[Event | None]

@@ -11,41 +11,19 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from rag.errors import InvalidSettingError
+from rag.knobs import Knob, Section, describe_tree, knob
 
 RerankerName = Literal["flashrank-minilm-l12", "none"]
 EmbedderName = Literal["bge-small-en-v1.5", "text-embedding-3-small"]
 ProviderFailure = Literal["extractive", "error"]
 Verification = Literal["mark", "remove", "off"]
-
-
-def knob(
-    default: Any,
-    description: str,
-    *,
-    ge: float | None = None,
-    le: float | None = None,
-    unit: str = "",
-    source: str = "",
-    per_request: bool = False,
-) -> Any:
-    """A field of a settings section with everything that the page and the docs show of it."""
-    extra: dict[str, JsonValue] = {"unit": unit, "source": source, "per_request": per_request}
-    return Field(default, description=description, ge=ge, le=le, json_schema_extra=extra)
-
-
-class Section(BaseModel):
-    """Base of the sections: frozen, nothing unknown accepted."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class IndexingSettings(Section):
@@ -279,20 +257,19 @@ class Settings(BaseSettings):
         """
         if not overrides:
             return self
-        allowed = {item.name for item in describe_knobs(type(self)) if item.per_request}
+        allowed = {item.name for item in describe_knobs() if item.per_request}
         tree = self.model_dump()
         for name, value in overrides.items():
             if name not in allowed:
                 raise InvalidSettingError(f"“{name[:60]}” is not a setting of a question.")
             section, key = name.split(".")
             tree[section][key] = value
-        changed = {name.split(".")[0] for name in overrides}
-        try:
-            sections = {
-                name: type(getattr(self, name)).model_validate(tree[name]) for name in changed
-            }
-        except ValidationError as error:
-            raise InvalidSettingError(one_sentence(error)) from None
+        sections: dict[str, Section] = {}
+        for name in sorted({name.split(".")[0] for name in overrides}):
+            try:
+                sections[name] = type(getattr(self, name)).model_validate(tree[name])
+            except ValidationError as error:
+                raise InvalidSettingError(one_sentence(error, name)) from None
         return self.model_copy(update=sections)
 
     def fingerprint(self) -> str:
@@ -303,62 +280,18 @@ class Settings(BaseSettings):
         return short_hash(tree)
 
 
-@dataclass(frozen=True)
-class Knob:
-    """One setting as docs, sliders and ``.env.example`` show it. ``name`` is ``section.field``."""
-
-    name: str
-    env: str
-    default: object
-    minimum: float | None
-    maximum: float | None
-    unit: str
-    source: str
-    description: str
-    per_request: bool
+def describe_knobs() -> list[Knob]:
+    """All knobs of the settings tree in order."""
+    return describe_tree(Settings)
 
 
-def describe_knobs(settings_type: type[Settings] = Settings) -> list[Knob]:
-    """All knobs of the tree in order."""
-    found: list[Knob] = []
-    for name, field in settings_type.model_fields.items():
-        section = field.annotation
-        if isinstance(section, type) and issubclass(section, Section):
-            found += [
-                _describe(f"{name}.{key}", f"RAG_{name.upper()}__{key.upper()}", inner)
-                for key, inner in section.model_fields.items()
-            ]
-        else:
-            found.append(_describe(name, f"RAG_{name.upper()}", field))
-    return found
+def one_sentence(error: ValidationError, section: str = "") -> str:
+    """A pydantic error as one plain sentence that shows no more than name and rule.
 
-
-def _describe(name: str, env: str, field: FieldInfo) -> Knob:
-    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    return Knob(
-        name=name,
-        env=env,
-        default=field.default,
-        minimum=_bound(field, "ge"),
-        maximum=_bound(field, "le"),
-        unit=str(extra.get("unit", "")),
-        source=str(extra.get("source", "")),
-        description=field.description or "",
-        per_request=bool(extra.get("per_request", False)),
-    )
-
-
-def _bound(field: FieldInfo, name: str) -> float | None:
-    values = [
-        getattr(item, name) for item in field.metadata if getattr(item, name, None) is not None
-    ]
-    return float(values[0]) if values else None
-
-
-def one_sentence(error: ValidationError) -> str:
-    """A pydantic error as one plain sentence that shows no more than name and rule."""
+    ``section`` is the section that was validated alone, "" for the whole tree.
+    """
     first = error.errors(include_url=False, include_input=False)[0]
-    name = ".".join(str(part) for part in first["loc"])
+    name = ".".join(str(part) for part in (*([section] if section else []), *first["loc"]))
     return f"The setting “{name}” is not usable: {first['msg']}."
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from rag.agent.events import GradePayload
@@ -11,6 +10,7 @@ from rag.agent.state import AgentContext, AgentState
 from rag.reasoning.protocol import Evidence, InformationCheck
 from rag.retrieval.candidate import Candidate
 from rag.retrieval.context import Context, expand
+from rag.retrieval.lexicon import Lexicon
 from rag.retrieval.selection import choose, room_for
 
 NOTHING_FOUND = InformationCheck(False, (), (), "no passage cleared its bar")
@@ -25,9 +25,7 @@ def grader_node(state: AgentState, runtime: Run) -> Update:
         check = NOTHING_FOUND
         if evidence:
             check = context.reasoner.grade(context.turn, state["plan"], evidence)
-        best = evidence_score(
-            state["accumulated_context"], state["pool"], state["plan"].sub_queries
-        )
+        best = evidence_score(state, context.searcher.lexicon)
         check = apply_evidence_floor(check, best, state["bars"].evidence_floor)
         last = pass_ >= context.settings.agent.max_passes
         report.payload = GradePayload(
@@ -82,20 +80,25 @@ def _evidence(n: int, found: Context, best: Candidate) -> Evidence:
     )
 
 
-def evidence_score(
-    kept: Sequence[Candidate], pool: Sequence[Candidate], planned: Sequence[str]
-) -> float | None:
-    """How surely the library is about the question: the best evidence score of a planned query.
+def evidence_score(state: AgentState, lexicon: Lexicon) -> float | None:
+    """How surely the library is about the question: the best evidence score of any query.
 
-    A reformulated query that drifts into the library's subjects must not lift it: then any
-    question could be answered. None when nothing was kept but what was raised to its bar.
+    A reformulated query counts only when it adds no term to the question: one that drifts into
+    the library's subjects would open the floor for any question. None when nothing was kept but
+    what was raised to its bar.
     """
-    if all(item.floored for item in kept):
+    if all(item.floored for item in state["accumulated_context"]):
         return None
+    plan = state["plan"]
+    counting = {
+        query
+        for query in state["all_sub_queries"]
+        if query in plan.sub_queries or lexicon.adds_nothing(query, plan.question)
+    }
     scores = [
         item.score_evidence
-        for item in pool
-        if item.score_evidence is not None and item.sub_query in planned
+        for item in state["pool"]
+        if item.score_evidence is not None and item.sub_query in counting
     ]
     return max(scores, default=None)
 

@@ -22,11 +22,10 @@ HELPFUL_SHARE = 0.5
 # A name counts as mentioned when this share of its terms' rarity is.
 NAME_SHARE = 0.6
 # Share of the question's rare terms that one paper's passages must mention. Of the answerable
-# questions of the tuning half that name something 5 % lie below 0.67 (parts of comparisons, which
-# carry words of the other part: 0.43); those of at most three words have all of them; longer ones
-# in everyday words have any share. Without reranker scores coverage alone has to tell.
-NAMED_COVERAGE = 0.5
-COMPARED_COVERAGE = 0.3
+# questions of the tuning half that name something the lowest has 0.34 (0.46 outside comparisons);
+# those of at most three words have all of them; longer ones in everyday words have any share.
+# Without reranker scores coverage alone has to tell.
+NAMED_COVERAGE = 0.3
 SHORT_COVERAGE = 0.75
 SHORT_TERMS = 3
 COVERAGE_WITHOUT_SCORES = 0.8
@@ -51,10 +50,7 @@ def grade_by_coverage(
     calibration: Calibration | None,
 ) -> InformationCheck:
     """Sufficient when every part of the question is covered by the passages of some paper."""
-    parts = [
-        grade_part(query, evidence, lexicon, calibration, compared=plan.several_papers)
-        for query in plan.sub_queries
-    ]
+    parts = [grade_part(query, evidence, lexicon, calibration) for query in plan.sub_queries]
     helpful = sorted({n for part in parts if part.covered for n in part.helpful})
     missing = [name for part in parts if not part.covered for name in part.missing]
     return InformationCheck(
@@ -65,12 +61,12 @@ def grade_by_coverage(
     )
 
 
-def needed_coverage(named: bool, terms_asked: int, *, compared: bool, scored: bool) -> float:
+def needed_coverage(named: bool, terms_asked: int, *, scored: bool) -> float:
     """The share of its rare terms that a part of a question needs in one paper."""
     if not scored:
         return COVERAGE_WITHOUT_SCORES
     if named:
-        return COMPARED_COVERAGE if compared else NAMED_COVERAGE
+        return NAMED_COVERAGE
     return SHORT_COVERAGE if terms_asked <= SHORT_TERMS else 0.0
 
 
@@ -79,13 +75,8 @@ def grade_part(
     evidence: Sequence[Evidence],
     lexicon: Lexicon,
     calibration: Calibration | None,
-    *,
-    compared: bool = False,
 ) -> PartVerdict:
-    """The verdict about one sub-query over all evidence, whichever query brought it.
-
-    ``compared`` marks a part of a comparison.
-    """
+    """The verdict about one sub-query over all evidence, whichever query brought it."""
     names = names_in(query)
     wanted = lexicon.content_terms(query)
     texts = _texts_by_paper(evidence)
@@ -98,9 +89,7 @@ def grade_part(
     absent, negative, paper_id = min(judged)
     scores = [item.score or 0.0 for item in evidence]
     best = max(scores)
-    needed = needed_coverage(
-        bool(names), len(wanted), compared=compared, scored=calibration is not None
-    )
+    needed = needed_coverage(bool(names), len(wanted), scored=calibration is not None)
     covered = absent == 0 and -negative >= needed
     helpful = [
         item.n

@@ -62,3 +62,6 @@ class ExtractiveReasoner:
             self._reranker if scored else None,
             turn.answer_sentences,
         )
+
+    def close(self) -> None:
+        """See ``Reasoner.close``; nothing is held open."""

@@ -160,3 +160,6 @@ class Reasoner(Protocol):
         self, turn: Turn, plan: QueryPlan, check: InformationCheck, evidence: tuple[Evidence, ...]
     ) -> Iterator[str]:
         """The answer in pieces, citing passages as ``[n]`` with ``Evidence.n``."""
+
+    def close(self) -> None:
+        """Release what the reasoner holds open."""

@@ -31,6 +31,7 @@ _NAME = re.compile(
     r"|\b(?P<name>(?:[A-Z][\w+./]*|[\w+./]*[A-Z][\w+./]*|[a-zA-Z]+\d[\w.]*)(?:[-–][\w+./]+)*"
     r"(?:\s+(?:[A-Z][\w+./]*|v?\d[\w.]*)(?:[-–][\w+./]+)*)*)"
 )
+_MARKUP = re.compile(r"<\|[^<>|]{1,40}\|>|</?[a-zA-Z][^<>]{0,200}>|\[/?INST\]")
 _QUESTION_WORD = re.compile(
     r"^(?:how|what|which|why|when|where|who"
     r"|does|do|did|is|are|was|were|can|could|should|would|will"
@@ -69,7 +70,7 @@ _DANGLING = re.compile(
 
 def plan_by_rules(question: str, history: Sequence[TurnRecord]) -> QueryPlan:
     """One sub-query for a simple question; one a part for comparisons and double questions."""
-    alone = stand_alone(question, history)
+    alone = stand_alone(without_markup(question), history)
     compared = compared_things(alone)
     if len(compared) >= 2:
         queries = [about_one(alone, thing, compared) for thing in compared[:MOST]]
@@ -78,6 +79,15 @@ def plan_by_rules(question: str, history: Sequence[TurnRecord]) -> QueryPlan:
     if len(parts) > 1:
         return QueryPlan(alone, tuple(parts[:MOST]), is_compound=True, one_subject=True)
     return QueryPlan(alone, (alone,))
+
+
+def without_markup(question: str) -> str:
+    """The question without tags and control markers, which would count as its rarest words; as
+    it stands when nothing else would be left to ask about."""
+    plain = " ".join(_MARKUP.sub(" ", question).split())
+    words = re.findall(r"[^\W_]{2,}", plain.casefold())
+    asked = [word for word in words if word not in STOP_WORDS and word not in ASKING_WORDS]
+    return plain if asked else question
 
 
 def names_in(text: str) -> list[str]:

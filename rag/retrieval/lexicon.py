@@ -61,6 +61,12 @@ class Lexicon:
             )
         }
 
+    def adds_nothing(self, query: str, question: str) -> bool:
+        """Whether all content terms of ``query`` stand in ``question``, in any known form."""
+        spelled = [self.acronyms[term] for term in terms(question) if term in self.acronyms]
+        wanted = self.content_terms(query)
+        return self.covered(wanted, " ".join([question, *spelled])) == set(wanted)
+
     def coverage(self, wanted: Iterable[str], text: str) -> float:
         """Share of the wanted terms' rarity that the text mentions, 0..1; 1 for no terms."""
         weights = {term: self.rarity(term) + 0.1 for term in wanted}

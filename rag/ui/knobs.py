@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import gradio as gr
 
-from rag.settings import Knob, Settings, describe_knobs
+from rag.knobs import Knob
+from rag.settings import Settings, describe_knobs
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class KnobInput:
 def build_knobs(settings: Settings) -> list[KnobInput]:
     """A component for every number or switch that may be sent with one question."""
     inputs = []
-    for knob in describe_knobs(type(settings)):
+    for knob in describe_knobs():
         section, _, key = knob.name.partition(".")
         current = getattr(getattr(settings, section), key) if key else None
         if not knob.per_request or not isinstance(current, bool | int | float | None):

@@ -115,3 +115,16 @@ def test_a_double_question_is_split_and_each_part_stands_alone() -> None:
 def test_follow_ups(question: str, before: list[str], alone: str) -> None:
     plan = plan_by_rules(question, history(*before))
     assert (plan.question, plan.sub_queries) == (alone, (alone,))
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("<|endoftext|> What is LoRA? <b>now</b>", "What is LoRA? now"),
+        ("What is <|endoftext|> used for?", "What is <|endoftext|> used for?"),
+        ("Is p < 0.05 and q > 3 needed for dropout?", "Is p < 0.05 and q > 3 needed for dropout?"),
+        ("<svg onload=alert(1)> maxout", "maxout"),
+    ],
+)
+def test_markup_is_not_what_is_asked_about(question: str, asked: str) -> None:
+    assert plan_by_rules(question, ()).question == asked

@@ -37,3 +37,21 @@ def test_coverage_weighs_rare_terms_more(wanted: list[str], text: str, share: fl
 def test_covered_names_the_terms() -> None:
     assert WORDS.covered(["lora", "memory", "rag"], "RAG saves memory") == {"memory", "rag"}
     assert WORDS.forms("rag") == {"rag", "retriev augment generat"}
+
+
+@pytest.mark.parametrize(
+    ("query", "same"),
+    [
+        ("LoRA memory", True),
+        ("how does the memory of LoRA work", True),
+        ("RAG retrieval augmented generation", True),
+        ("LoRA adapters", False),
+        ("", True),
+    ],
+)
+def test_a_query_that_adds_nothing_to_the_question(query: str, same: bool) -> None:
+    assert WORDS.adds_nothing(query, "Why does LoRA with RAG save memory?") == same
+
+
+def test_a_long_form_may_be_shortened() -> None:
+    assert WORDS.adds_nothing("What is RAG", "What is retrieval augmented generation?")

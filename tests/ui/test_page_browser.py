@@ -313,8 +313,12 @@ def test_query_prefills_and_advanced_settings_travel(opened: Any, served: Served
     page = opened("?advanced=1")
     page.wait_for_selector(".advanced")
     page.click(".advanced button >> nth=0")
-    page.get_by_label("number input for retrieval · keep", exact=False).first.fill("5")
+    keep = page.get_by_label("number input for retrieval · keep", exact=False).first
+    keep.wait_for()
+    page.wait_for_timeout(500)  # the sliders are mounted when the accordion opens
+    keep.fill("5")
     page.keyboard.press("Tab")
+    page.wait_for_timeout(300)
     ask(page, "what is LoRA")
     assert served.engine.requests[-1].settings == {"retrieval.keep": 5}
 
