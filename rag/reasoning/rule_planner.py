@@ -102,7 +102,7 @@ def names_in(text: str) -> list[str]:
         while words and _QUESTION_WORD.match(words[0]):
             words = words[1:]
         name = " ".join(words).strip(" .,-")
-        opens = match.start() == 0 and name == name.capitalize() and name.isalpha()
+        opens = text.startswith(name) and name == name.capitalize() and name.isalpha()
         if opens or text[match.end() :].startswith(" et al"):
             continue
         if len(name) > 1 and name.casefold() not in STOP_WORDS | ASKING_WORDS:

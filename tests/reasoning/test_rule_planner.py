@@ -128,3 +128,8 @@ def test_follow_ups(question: str, before: list[str], alone: str) -> None:
 )
 def test_markup_is_not_what_is_asked_about(question: str, asked: str) -> None:
     assert plan_by_rules(question, ()).question == asked
+
+
+def test_a_name_after_the_question_word_is_a_name() -> None:
+    assert names_in("How Lion optimizer ViT training") == ["Lion", "ViT"]
+    assert names_in("Attention in transformers") == []

@@ -194,9 +194,9 @@ def test_floored_ones_come_after_the_others() -> None:
     [
         (0.9, False, Room(8, 8, 440)),
         (0.9, True, Room(8, 2, 440)),
-        (0.1, False, Room(10, 1, 352)),
+        (0.1, False, Room(14, 1, 251)),
         (0.1, True, Room(8, 2, 440)),
-        (None, False, Room(10, 1, 352)),
+        (None, False, Room(14, 1, 251)),
     ],
 )
 def test_the_room_for_the_reader(rerank: float | None, several: bool, room: Room) -> None:
