@@ -107,7 +107,7 @@ class RetrievalSettings(Section):
         ge=1,
         le=20,
         unit="passages",
-        source="measured on the tuning half: 0.89 with 8, 0.90 with 10, 0.92 with 14 of paraphrased",
+        source="tuning half, paraphrased questions: 0.89 with 8, 0.90 with 10, 0.92 with 14",
         per_request=True,
     )
     keep_per_paper: int = knob(
