@@ -20,8 +20,8 @@ from rag.settings import Knob, describe_knobs
 
 HEADER = """\
 # Every setting with its default, made by: python scripts/describe_settings.py --env > .env.example
-# Nothing here has to be set. Copy to .env, take the "#" off what you change, and scripts/run.sh reads it:
-#   bash scripts/run.sh
+# Nothing here has to be set. Copy to .env and take the "#" off what you change:
+#   bash scripts/run.sh          (reads .env by itself)
 #   docker run --env-file .env …
 """
 
