@@ -111,12 +111,12 @@ class RetrievalSettings(Section):
         per_request=True,
     )
     keep_per_paper: int = knob(
-        2,
+        3,
         "Most passages of one paper where several papers are asked for.",
         ge=1,
         le=20,
         unit="passages",
-        source="measured on the tuning half: 0.89 with 3, 0.97 with 2 (docs/decisions.md)",
+        source="measured: 0.83 -> 0.93 of comparison questions (DESIGN §3)",
         per_request=True,
     )
     keep_per_paper_unsure: int = knob(

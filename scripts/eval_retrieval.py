@@ -31,6 +31,14 @@ def main() -> int:
     parser.add_argument("--index", type=Path, required=True, help="folder of a built index")
     parser.add_argument("--split", choices=["report", "tune", "all"], default="report")
     parser.add_argument("--questions", type=Path, default=Path("corpus/eval/questions.jsonl"))
+    parser.add_argument("--category", help="only questions of this category")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of every question, e.g. retrieval.papers_per_query=0",
+    )
     parser.add_argument("--failures", action="store_true", help="list what went wrong")
     parser.add_argument("--output", type=Path, help="write the rows as JSON")
     arguments = parser.parse_args()
@@ -41,7 +49,9 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     engine.ask("What is attention?")  # warm-up, not counted
-    rows = [run_question(engine, question) for question in questions]
+    chosen = [q for q in questions if arguments.category in (None, q.category)]
+    values = {name: json.loads(value) for name, value in (s.split("=", 1) for s in arguments.set)}
+    rows = [run_question(engine, question, values) for question in chosen]
     print_table(rows, arguments.split)
     if arguments.failures:
         print_failures(rows)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.engine import Engine
 from rag.evaluation.questions import Question
 from rag.results import AskRequest, ChunkRecord
 
+SettingValue = float | int | bool | str | None
 RESAMPLES = 1000
 INTERVAL = (0.025, 0.975)
 
@@ -42,9 +43,16 @@ class RetrievalRow:
         return self.route == "refusal"
 
 
-def run_question(engine: Engine, question: Question) -> RetrievalRow:
-    """Ask one question without a language model and measure what retrieval brought."""
-    result = engine.ask(AskRequest(question=question.question, reasoner="extractive"))
+def run_question(
+    engine: Engine, question: Question, settings: Mapping[str, SettingValue] | None = None
+) -> RetrievalRow:
+    """Ask one question without a language model and measure what retrieval brought.
+
+    ``settings`` are per-request values such as ``{"retrieval.papers_per_query": 0}``.
+    """
+    result = engine.ask(
+        AskRequest(question=question.question, reasoner="extractive", settings=dict(settings or {}))
+    )
     kept = [record for record in result.chunks if record.kept]
     gold = question.answerable
     return RetrievalRow(

@@ -27,9 +27,9 @@ MINILM_CALIBRATION = Calibration(
         rerank=0.174, abstract=0.742, late=1.387, keyword=2.0, constant=-17.947
     ),
     evidence=EvidenceWeights(rerank=0.095, abstract=1.286, late=2.988, constant=-30.443),
-    bar=0.03,
-    strict_bar=0.06,
-    floor_minimum=0.01,
+    bar=0.01,
+    strict_bar=0.02,
+    floor_minimum=0.005,
     evidence_floor=0.5,
     embedder=BGE_SMALL.name,
     without_cosine=Calibration(
@@ -37,9 +37,9 @@ MINILM_CALIBRATION = Calibration(
             rerank=0.187, abstract=0.0, late=2.273, keyword=2.0, constant=-19.86
         ),
         evidence=EvidenceWeights(rerank=0.186, abstract=0.0, late=5.726, constant=-44.287),
-        bar=0.03,
-        strict_bar=0.06,
-        floor_minimum=0.01,
+        bar=0.01,
+        strict_bar=0.02,
+        floor_minimum=0.005,
         evidence_floor=0.5,
     ),
 )

@@ -193,9 +193,9 @@ def test_floored_ones_come_after_the_others() -> None:
     ("rerank", "several", "room"),
     [
         (0.9, False, Room(8, 8, 440)),
-        (0.9, True, Room(8, 2, 440)),
+        (0.9, True, Room(8, 3, 440)),
         (0.1, False, Room(14, 1, 251)),
-        (0.1, True, Room(8, 2, 440)),
+        (0.1, True, Room(8, 3, 440)),
         (None, False, Room(14, 1, 251)),
     ],
 )
