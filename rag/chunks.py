@@ -66,3 +66,8 @@ def make_chunk_id(paper_id: str, chunk_index: int, text: str) -> str:
     """
     digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:8]
     return f"{paper_id}:{chunk_index:04d}:{digest}"
+
+
+def paper_of(chunk_id: str) -> str:
+    """The paper of a chunk: its id begins with the paper's."""
+    return chunk_id.split(":", 1)[0]

@@ -197,6 +197,7 @@ def _index_files(
     progress: Progress,
     summary: BuildSummary,
 ) -> None:
+    held = table.paper_ids()
     for path, outcome in extract_all(files, settings, extract):
         if isinstance(outcome, UnreadablePaperError):
             note = summary.skip if outcome.skipped else summary.fail
@@ -205,12 +206,13 @@ def _index_files(
             paper, chunks = _paper_and_chunks(path, outcome, facts, embedder, settings)
             if not chunks:
                 summary.skip("no usable text", path.name)
-            elif paper.paper_id in table.paper_ids():
+            elif paper.paper_id in held:
                 summary.skip("another version of the same paper", path.name)
             else:
                 texts = [embedding_text(paper, chunk) for chunk in chunks]
                 tokens = quantise(late.encode_documents([late_text(paper, chunks[0])])[0])
                 table.add_paper(paper, chunks, embedder.embed_passages(texts), tokens)
+                held.add(paper.paper_id)
                 summary.indexed += 1
                 summary.notes += [f"{path.name}: {note}" for note in outcome.notes]
         progress(path.name)

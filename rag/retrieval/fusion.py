@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-
-def paper_of(chunk_id: str) -> str:
-    """The paper of a chunk: its id begins with the paper's."""
-    return chunk_id.split(":", 1)[0]
+from rag.chunks import paper_of
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rag.chunks import paper_of
 from rag.retrieval.keyword import KeywordHit
 from rag.retrieval.vector_store import VectorHit
 
@@ -52,7 +53,7 @@ def match_papers(
 
     A paper that a list does not name counts with the list's lowest value, the most it can have.
     """
-    abstract = {_paper(hit.chunk_id): hit.score for hit in abstracts}
+    abstract = {paper_of(hit.chunk_id): hit.score for hit in abstracts}
     near = _mean_of_nearest(passages)
     words = _best_keyword(keyword)
     ids = sorted({*abstract, *near, *words, *_best_late(late)})
@@ -92,8 +93,8 @@ def _mean_of_nearest(passages: Sequence[VectorHit]) -> dict[str, float]:
     lowest = min((hit.score for hit in passages), default=0.0)
     scores: dict[str, list[float]] = defaultdict(list)
     for hit in passages:
-        if len(scores[_paper(hit.chunk_id)]) < PASSAGES_COUNTED:
-            scores[_paper(hit.chunk_id)].append(hit.score)
+        if len(scores[paper_of(hit.chunk_id)]) < PASSAGES_COUNTED:
+            scores[paper_of(hit.chunk_id)].append(hit.score)
     return {
         paper_id: (sum(found) + lowest * (PASSAGES_COUNTED - len(found))) / PASSAGES_COUNTED
         for paper_id, found in scores.items()
@@ -103,7 +104,7 @@ def _mean_of_nearest(passages: Sequence[VectorHit]) -> dict[str, float]:
 def _best_keyword(hits: Sequence[KeywordHit]) -> dict[str, float]:
     best: dict[str, float] = {}
     for hit in hits:
-        best.setdefault(_paper(hit.chunk_id), hit.score)
+        best.setdefault(paper_of(hit.chunk_id), hit.score)
     top = max(best.values(), default=0.0)
     return {paper_id: score / top if top > 0 else 0.0 for paper_id, score in best.items()}
 
@@ -118,11 +119,6 @@ def _standardised(table: Table) -> Table:
     return scaled
 
 
-def _paper(chunk_id: str) -> str:
-    """A chunk id begins with the id of its paper."""
-    return chunk_id.split(":", 1)[0]
-
-
 def representatives(
     matches: Sequence[PaperMatch],
     abstracts: Sequence[VectorHit],
@@ -131,10 +127,10 @@ def representatives(
 ) -> list[str]:
     """Chunk ids that stand for the best papers: abstract and nearest passage of the very best,
     whichever of the two is nearer for the others."""
-    slot: dict[str, VectorHit] = {_paper(hit.chunk_id): hit for hit in abstracts}
+    slot: dict[str, VectorHit] = {paper_of(hit.chunk_id): hit for hit in abstracts}
     nearest: dict[str, VectorHit] = {}
     for hit in passages:
-        nearest.setdefault(_paper(hit.chunk_id), hit)
+        nearest.setdefault(paper_of(hit.chunk_id), hit)
     ids: list[str] = []
     for match in matches[:papers]:
         found = [hits[match.paper_id] for hits in (slot, nearest) if match.paper_id in hits]

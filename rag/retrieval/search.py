@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from rag.chunks import paper_of
 from rag.errors import ModelUnavailableError
 from rag.papers import Paper
 from rag.results import Scope
@@ -230,9 +231,8 @@ class Searcher:
         return self.index.keyword.search(terms(query), k, mask)
 
     def _mask(self, allowed: frozenset[str]) -> npt.NDArray[np.bool_]:
-        # A chunk id begins with the id of its paper.
         ids = self.index.keyword.chunk_ids
-        return np.fromiter((key.split(":", 1)[0] in allowed for key in ids), bool, len(ids))
+        return np.fromiter((paper_of(key) in allowed for key in ids), bool, len(ids))
 
 
 def plain(score: float) -> float:
