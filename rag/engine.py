@@ -13,10 +13,12 @@ from typing import Any
 from rag.agent.events import CompletePayload, ErrorPayload, Event
 from rag.agent.graph import build_graph, recursion_limit
 from rag.agent.state import AgentContext, AgentState
+from rag.cards import PaperCard, make_card, merged_catalogue
 from rag.compute import ComputePool
 from rag.errors import CancelledError, ModelUnavailableError, ProviderError
 from rag.hosting import hosting_platform
-from rag.indexing.builder import BuildSummary, build_index, pdf_files, records_wanted
+from rag.indexing.build_summary import BuildSummary
+from rag.indexing.builder import build_index, pdf_files, records_wanted
 from rag.indexing.paper_facts import PaperFacts
 from rag.indexing.starter import ensure_starter_index
 from rag.papers import Library
@@ -54,9 +56,11 @@ class Engine:
         late: LateModel,
         reranker: Reranker | None,
         llm: Reasoner | None = None,
+        known: Library | None = None,
     ) -> None:
         self.settings = settings
         self.index = index
+        self.catalogue = merged_catalogue(known or Library([]), index.papers)
         self.searcher = Searcher(index, embedder, late, reranker)
         self._extractive = ExtractiveReasoner(self.searcher.lexicon, reranker)
         self._llm = llm
@@ -70,16 +74,18 @@ class Engine:
         embedder = open_embedder(settings.indexing.embedder, pool)
         late = open_late_model(pool, settings.corpus_dir)
         reranker = open_reranker(settings, pool)
+        known = catalogue(settings.corpus_dir)
         root = settings.index or ensure_starter_index(
             settings.corpus_dir,
             settings.data_dir / "starter-index",
-            catalogue(settings.corpus_dir),
+            known,
             embedder,
             late,
             settings.indexing,
         )
         index = open_index(root, embedder)
-        return cls(settings, index, embedder, late, reranker, open_llm(settings, reranker))
+        llm = open_llm(settings, reranker)
+        return cls(settings, index, embedder, late, reranker, llm, known)
 
     @property
     def library(self) -> Library:
@@ -94,6 +100,7 @@ class Engine:
         return LibraryFacts(
             kind=manifest.kind,
             papers=manifest.papers,
+            listed=len(self.catalogue),
             chunks=manifest.chunks,
             topics=len(self.library.topics()),
             embedder=manifest.embedder,
@@ -101,6 +108,10 @@ class Engine:
             reasoner_label=(self._llm.model or self._llm.provider) if self._llm else "extractive",
             fingerprint=manifest.fingerprint,
         )
+
+    def card(self, paper_id: str) -> PaperCard | None:
+        """Everything known about one listed paper; None when it is not listed."""
+        return make_card(paper_id, self.catalogue, self.index, self.settings.corpus_dir)
 
     def ask(self, request: AskRequest | str) -> Result:
         """The result of one question; never raises for what a visitor can type."""
@@ -183,7 +194,7 @@ class Engine:
             request=request,
             question=question,
             settings=settings,
-            library=self.library,
+            library=self.catalogue,
             searcher=self.searcher,
             reasoner=StepDown(primary, self._extractive, fall_back=fall_back),
             cancel=cancel,

@@ -71,6 +71,14 @@ class UnreadablePaperError(RagError):
         return again, ()
 
 
+class SourceUnavailableError(RagError):
+    """A public service (arXiv) refuses, is down or answers nonsense; what came before is kept."""
+
+    code = "source_unavailable"
+    retryable = True
+    http_status = 503
+
+
 class ProviderError(RagError):
     """The language model's provider refused, failed or returned nothing usable."""
 

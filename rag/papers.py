@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import json
 import re
 import unicodedata
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 Tier = Literal["hand_picked", "fill"]
-Holding = Literal["full_text", "digest", "metadata"]
+Holding = Literal["full_text", "digest", "abstract", "metadata"]
 
 _ID = r"[0-9]{4}\.[0-9]{4,5}|[a-z][a-z-]*(?:\.[A-Z]{2})?/[0-9]{7}"
 _BARE_ID = re.compile(_ID)
@@ -24,7 +25,9 @@ class Paper:
 
     ``published`` is an ISO date as precise as is known: "2017-06-12", "2017-06" or "2017".
     ``version`` is the arXiv version that was indexed ("v5"), or None when unknown.
-    ``holding`` says what the library holds of it.
+    ``names`` are what the paper's method, model or dataset is called ("LoRA"), most usual first;
+    ``search_terms`` are other words that people look for it by.
+    ``holding`` says what can be searched of it: nothing when it is "metadata".
     """
 
     paper_id: str
@@ -35,6 +38,8 @@ class Paper:
     topic: str | None = None
     tier: Tier = "fill"
     version: str | None = None
+    names: tuple[str, ...] = ()
+    search_terms: tuple[str, ...] = ()
     holding: Holding = "metadata"
 
     @property
@@ -43,9 +48,30 @@ class Paper:
         return int(self.published[:4]) if self.published else None
 
     @property
+    def month(self) -> str:
+        """Year and month, "2021-06", as far as known: what dates are compared by, since a
+        month-precise date says nothing of the day."""
+        return (self.published or "")[:7]
+
+    @property
+    def date_words(self) -> str:
+        """The date in words, as precise as is known: "17 June 2021", "June 2021", "2021", ""."""
+        return _date_words(self.published or "")
+
+    @property
+    def month_words(self) -> str:
+        """Month and year in words, for lists in which some days are not known."""
+        return _date_words(self.month)
+
+    @property
     def hand_picked(self) -> bool:
         """Whether a person chose this paper for the library."""
         return self.tier == "hand_picked"
+
+    @property
+    def searchable(self) -> bool:
+        """Whether any text of the paper is in the index."""
+        return self.holding != "metadata"
 
     @property
     def versioned_id(self) -> str:
@@ -69,6 +95,12 @@ class Paper:
         if len(names) > 2:
             return f"{names[0]} et al."
         return ", ".join(names)
+
+
+def _date_words(date: str) -> str:
+    year, month, day = [*date.split("-"), "", ""][:3]
+    name = calendar.month_name[int(month)] if month else ""
+    return " ".join(part for part in (day.lstrip("0"), name, year) if part)
 
 
 def split_version(text: str) -> tuple[str, str | None] | None:
@@ -120,10 +152,43 @@ def month_of_id(paper_id: str) -> str | None:
 
 
 def fold_title(title: str) -> str:
-    """A title reduced to its lower-case ASCII words, for comparing titles."""
-    decomposed = unicodedata.normalize("NFKD", title)
-    plain = "".join(char for char in decomposed if not unicodedata.combining(char))
-    return " ".join(re.findall(r"[a-z0-9]+", plain.casefold()))
+    """A title reduced to its lower-case ASCII words, for comparing titles.
+
+    Case, punctuation, accents and TeX are folded: "H$_2$O" is "h2o", "$\\ell_1$" is "l1", and
+    a Greek letter is its name, as in TeX.
+    """
+    plain = _without_tex(title) if "$" in title or "\\" in title else title
+    decomposed = unicodedata.normalize("NFKD", plain)
+    letters = "".join(char for char in decomposed if not unicodedata.combining(char))
+    if not letters.isascii():
+        letters = letters.translate(_SPELLED)
+    return " ".join(re.findall(r"[a-z0-9]+", letters.casefold()))
+
+
+# Letters that Unicode does not take apart, and Greek letters by their names.
+_SPELLED = str.maketrans(
+    {
+        **{
+            chr(code): name.split()[-1].casefold()
+            for code in (*range(0x391, 0x3AA), *range(0x3B1, 0x3CA))
+            if (name := unicodedata.name(chr(code), "")).startswith("GREEK")
+        },
+        **dict(zip("łŁøØđĐħŦŧ", "lLoOdDhTt", strict=True)),
+        **{"æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ß": "ss", "ı": "i", "ϵ": "epsilon"},
+    }
+)
+
+
+def _without_tex(title: str) -> str:
+    """Commands lose their backslash or vanish, sub- and superscripts join what they belong to."""
+    plain = re.sub(r"\\[`'^\"~=.]|\\[uvHcdbkrt](?=\{|\s)", "", title)
+    plain = re.sub(
+        r"\\(?:text|math|operator|emph|bf|it|rm|tt|sc|em)[a-z]*(?![A-Za-z])\s*", "", plain
+    )
+    plain = re.sub(r"\\ell(?![A-Za-z])", "l", plain)
+    plain = re.sub(r"\\var(?=(?:epsilon|phi|theta|rho|pi|sigma|kappa)(?![A-Za-z]))", r"\\", plain)
+    plain = re.sub(r"\\([A-Za-z]+)", r"\1", plain)
+    return re.sub(r"[\\${}_^]", "", plain)
 
 
 class Library:
@@ -175,7 +240,7 @@ class Library:
 def paper_from_record(record: dict[str, object]) -> Paper:
     """A Paper from one JSON object of a manifest; unknown keys raise ``TypeError``."""
     fields = dict(record)
-    for name in ("authors", "categories"):
+    for name in ("authors", "categories", "names", "search_terms"):
         value = fields.get(name, ())
         fields[name] = tuple(value) if isinstance(value, list | tuple) else ()
     return replace(Paper(paper_id="", title=""), **fields)  # type: ignore[arg-type]
@@ -188,9 +253,19 @@ def load_papers(path: Path) -> list[Paper]:
 
 
 def dump_papers(papers: Iterable[Paper], path: Path) -> None:
-    """Write a manifest: one paper a line inside a JSON array, ordered by id."""
+    """Write a manifest: one paper a line inside a JSON array, ordered by id.
+
+    Facts that are unknown are left out, and so is what an index holds, which is its own affair.
+    """
     lines = [
-        json.dumps(asdict(paper), ensure_ascii=False, sort_keys=False)
+        json.dumps(
+            {
+                name: value
+                for name, value in asdict(paper).items()
+                if value not in (None, ()) and name != "holding"
+            },
+            ensure_ascii=False,
+        )
         for paper in sorted(papers, key=lambda paper: paper.paper_id)
     ]
     path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")

@@ -200,10 +200,11 @@ class Result(Contract):
 @dataclass(frozen=True)
 class LibraryFacts:
     """What the opened index is made of; ``kind`` is "starter" or "built"; ``reasoner_label``
-    names who writes answers."""
+    names who writes answers. ``papers`` can be searched, ``listed`` are known to the catalogue."""
 
     kind: str
     papers: int
+    listed: int
     chunks: int
     topics: int
     embedder: str

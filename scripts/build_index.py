@@ -1,8 +1,14 @@
 #!/usr/bin/env python
-"""Build a searchable index from a folder of PDFs.
+"""Build a searchable index.
 
-python scripts/build_index.py --pdf-dir PDFS [--metadata SNAPSHOT ...] --index DIR
-python scripts/build_index.py --starter-vectors      # remake corpus/starter/vectors.npz
+python scripts/build_index.py --manifest corpus/manifest.json                    # the full library
+python scripts/build_index.py --manifest corpus/manifest.json --abstracts-only   # a quick one
+python scripts/build_index.py --pdf-dir PDFS [--metadata SNAPSHOT ...]           # your own PDFs
+python scripts/build_index.py --starter-vectors           # remake corpus/starter/vectors.npz
+
+With --manifest, abstracts come from the --metadata files, else from arXiv, and PDFs from arXiv
+into --pdf-dir (default: papers/ in the data folder), one every 3 seconds. A run that was stopped
+goes on where it was. Ends with 1 when something is left to fetch, and with 2 on an error.
 """
 
 from __future__ import annotations
@@ -10,17 +16,47 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from rag.errors import RagError
-from rag.settings import load_settings
+from rag.settings import Settings, load_settings
 
 
 def main() -> int:
     """Parse the arguments, build, print the summary; 0 also when files were skipped or failed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments = parse_arguments()
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
+    logging.getLogger("rag.selection").setLevel(logging.INFO)
+    logging.getLogger("rag.indexing.downloads").setLevel(logging.INFO)
+    try:
+        settings = load_settings()
+        if arguments.starter_vectors:
+            return write_vectors(settings)
+        if arguments.manifest is not None:
+            return build_from_manifest(arguments, settings)
+        return build_from_folder(arguments, settings)
+    except RagError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from here", file=sys.stderr)
+        return 130
+
+
+def parse_arguments() -> argparse.Namespace:
+    """The command line; one of --manifest, --pdf-dir and --starter-vectors is needed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0],
+        epilog=__doc__.split("\n", 2)[2],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--manifest", type=Path, help="manifest with the papers to build")
+    parser.add_argument("--abstracts-only", action="store_true", help="index abstracts, no PDFs")
+    parser.add_argument("--offline", action="store_true", help="ask arXiv for nothing")
     parser.add_argument("--pdf-dir", type=Path, help="folder with the PDFs")
     parser.add_argument(
         "--metadata",
@@ -33,57 +69,102 @@ def main() -> int:
     parser.add_argument("--starter-vectors", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     arguments = parser.parse_args()
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
-    try:
-        if arguments.starter_vectors:
-            return write_vectors()
-        if arguments.pdf_dir is None:
-            parser.error("--pdf-dir is needed")
-        return build(arguments)
-    except RagError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    if not (arguments.manifest or arguments.pdf_dir or arguments.starter_vectors):
+        parser.error("--manifest or --pdf-dir is needed")
+    if (arguments.abstracts_only or arguments.offline) and not arguments.manifest:
+        parser.error("--abstracts-only and --offline go with --manifest")
+    return arguments
 
 
-def build(arguments: argparse.Namespace) -> int:
-    """Build an index and print what became of each file."""
-    from tqdm import tqdm
+def build_from_manifest(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Fetch and index the papers of a manifest."""
+    from rag.indexing.full_library import (
+        PDF_FOLDER,
+        LibraryPlan,
+        build_library,
+        read_manifest_papers,
+    )
 
-    from rag.compute import ComputePool
+    plan = LibraryPlan(
+        papers=read_manifest_papers(arguments.manifest),
+        pdf_dir=arguments.pdf_dir or settings.data_dir / PDF_FOLDER,
+        index=arguments.index or settings.data_dir / "index",
+        metadata=tuple(arguments.metadata),
+        abstracts_only=arguments.abstracts_only,
+        offline=arguments.offline,
+    )
+    with phase_bars(len(plan.papers), quiet=arguments.quiet) as progress:
+        summary = build_library(plan, settings, open_builders(settings), progress)
+    print("\n".join(summary.lines()))
+    print(f"use it with: RAG_INDEX={plan.index} bash scripts/run.sh")
+    return 0 if summary.complete else 1
+
+
+def build_from_folder(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Index a folder of PDFs and print what became of each file."""
     from rag.indexing.builder import build_index, pdf_files, records_wanted
-    from rag.indexing.extract import extract_paper
     from rag.indexing.paper_facts import PaperFacts
-    from rag.retrieval.embed import open_embedder
-    from rag.retrieval.late_interaction import open_late_model
     from rag.selection.snapshot import merge_records
     from rag.selection.topics import catalogue
 
-    settings = load_settings()
     files = pdf_files(arguments.pdf_dir)
     records = merge_records(arguments.metadata, set(records_wanted(files)))
-    facts = PaperFacts(catalogue(settings.corpus_dir), records)
-    pool = ComputePool()
-    embedder = open_embedder(settings.indexing.embedder, pool)
-    late = open_late_model(pool, settings.corpus_dir)
+    builders = open_builders(settings)
     root = arguments.index or settings.data_dir / "index"
-    with tqdm(total=len(files), unit="paper", disable=arguments.quiet) as bar:
+    with phase_bars(len(files), quiet=arguments.quiet) as progress:
         summary = build_index(
             files,
             root,
-            facts,
-            embedder,
-            late,
+            PaperFacts(catalogue(settings.corpus_dir), records),
+            builders.embedder,
+            builders.late,
             settings.indexing,
-            extract_paper,
-            lambda _: bar.update(),
+            builders.extract,
+            lambda name: progress("index", name),
         )
-        bar.update(bar.total - bar.n)
     print("\n".join(summary.lines()))
     print(f"use it with: RAG_INDEX={root} bash scripts/run.sh")
     return 0
 
 
-def write_vectors() -> int:
+def open_builders(settings: Settings):
+    """The models and the reader of PDFs."""
+    from rag.compute import ComputePool
+    from rag.indexing.extract import extract_paper
+    from rag.indexing.full_library import Builders
+    from rag.retrieval.embed import open_embedder
+    from rag.retrieval.late_interaction import open_late_model
+
+    pool = ComputePool()
+    return Builders(
+        embedder=open_embedder(settings.indexing.embedder, pool),
+        late=open_late_model(pool, settings.corpus_dir),
+        extract=extract_paper,
+    )
+
+
+@contextmanager
+def phase_bars(total: int, *, quiet: bool) -> Iterator:
+    """A progress bar for each phase, begun when the phase is first heard of."""
+    from tqdm import tqdm
+    from tqdm.contrib.logging import logging_redirect_tqdm
+
+    bars: dict[str, tqdm] = {}
+
+    def progress(phase: str, name: str) -> None:
+        if phase not in bars:
+            bars[phase] = tqdm(total=total, desc=phase, unit="paper", disable=quiet)
+        bars[phase].update()
+
+    with logging_redirect_tqdm():
+        try:
+            yield progress
+        finally:
+            for bar in bars.values():
+                bar.close()
+
+
+def write_vectors(settings: Settings) -> int:
     """Fit the projection and recompute the ready vectors of the starter library."""
     from rag.compute import ComputePool
     from rag.indexing.starter import write_late_projection, write_starter_vectors
@@ -91,7 +172,7 @@ def write_vectors() -> int:
     from rag.retrieval.late_interaction import open_late_model
     from rag.selection.topics import catalogue
 
-    corpus_dir = load_settings().corpus_dir
+    corpus_dir = settings.corpus_dir
     pool = ComputePool()
     write_late_projection(corpus_dir, pool)
     late = open_late_model(pool, corpus_dir)

@@ -31,8 +31,8 @@ from rag.retrieval.late_interaction import (
     open_late_model,
     quantise,
 )
-from rag.selection.snapshot import PaperRecord
-from rag.settings import IndexingSettings
+from rag.sections import IndexingSettings
+from rag.selection.records import PaperRecord
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 

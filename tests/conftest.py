@@ -11,7 +11,8 @@ from builders import CORPUS
 from stub_llm import StubLlm
 
 from rag.engine import Engine
-from rag.settings import ReasoningSettings, Settings
+from rag.sections import ReasoningSettings
+from rag.settings import Settings
 
 
 @pytest.fixture

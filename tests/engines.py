@@ -12,7 +12,8 @@ from rag.engine import Engine
 from rag.reasoning.llm import make_llm_reasoner
 from rag.reasoning.protocol import Reasoner
 from rag.retrieval.reranker import Reranker
-from rag.settings import ReasoningSettings, Settings
+from rag.sections import ReasoningSettings
+from rag.settings import Settings
 
 
 def quick(settings: Settings) -> Settings:

@@ -136,7 +136,7 @@ def test_out_of_scope_is_refused_without_sources(results: list[dict], row: int) 
 def test_the_catalogue_counts_what_was_indexed(results: list[dict], work: Path) -> None:
     indexed = int((work / "summary.txt").read_text().split()[0])
     assert results[4]["route"] == "catalogue"
-    assert f"{indexed} papers" in results[4]["answer"]
+    assert f"from the text of {indexed} of them" in results[4]["answer"]
     assert results[4]["chunks"] == []
 
 

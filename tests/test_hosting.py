@@ -10,7 +10,8 @@ import pytest
 from rag.engine import open_llm
 from rag.errors import ProviderError
 from rag.hosting import HOST_VARIABLES, hosting_platform, is_loopback
-from rag.settings import ReasoningSettings, ServingSettings, Settings
+from rag.sections import ReasoningSettings, ServingSettings
+from rag.settings import Settings
 
 
 @pytest.fixture

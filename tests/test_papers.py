@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag.papers import (
     Library,
@@ -19,6 +22,8 @@ from rag.papers import (
     split_version,
     year_of_id,
 )
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=12).filter(lambda text: text != "metadata")
 
 
 @pytest.mark.parametrize(
@@ -112,6 +117,57 @@ def test_titles_compare_by_their_words():
     assert library.by_title("") is None
 
 
+@pytest.mark.parametrize(
+    ("title", "folded"),
+    [
+        ("H$_2$O Widgets", "h2o widgets"),
+        (r"$\ell_1$-Norm", "l1 norm"),
+        ("ℓ1-Norm", "l1 norm"),
+        ("R$^3$ Prompting", "r3 prompting"),
+        ("M$^{2}$UGen", "m2ugen"),
+        ("x² Widgets", "x2 widgets"),
+        (r"$\alpha$-Net", "alpha net"),
+        ("α-Net", "alpha net"),
+        ("Ω-Net", "omega net"),
+        ("µ-Law", "mu law"),
+        ("$π_0$: A Widget", "pi0 a widget"),
+        (r"$\mathcal{V}$-Usable", "v usable"),
+        (r"$\mathbb{R}^n$", "rn"),
+        (r"\textbf{Bold} and \emph{Not}", "bold and not"),
+        (r"Schr\"{o}dinger", "schrodinger"),
+        (r"Schr\"odinger", "schrodinger"),
+        ("Schrödinger", "schrodinger"),
+        (r"L\'evy", "levy"),
+        (r"Na\"{\i}ve", "naive"),
+        (r"Fran\c{c}ois", "francois"),
+        (r"\v{C}ech", "cech"),
+        (r"Stra{\ss}e", "strasse"),
+        ("Straße", "strasse"),
+        (r"100\% Widgets", "100 widgets"),
+        (r"Widgets \& Gauges", "widgets gauges"),
+        (r"$O(n \log n)$", "o n log n"),
+        ("wid_get", "wid get"),
+        ("A $1 Widget", "a 1 widget"),
+        ("ﬁne-tuning", "fine tuning"),
+        ("Ångström", "angstrom"),
+        ("widget２", "widget2"),
+        ("部件", ""),
+        ("", ""),
+    ],
+)
+def test_titles_are_folded_with_their_tex(title, folded):
+    assert fold_title(title) == folded
+    assert fold_title(folded) == folded
+    assert fold_title(title.upper() if "\\" not in title else title) == folded
+
+
+@pytest.mark.parametrize(
+    ("title", "tex"), [("Łojasiewicz", r"{\L}ojasiewicz"), ("Bjørn", r"Bj{\o}rn")]
+)
+def test_a_letter_with_a_stroke_is_the_same_in_tex(title, tex):
+    assert fold_title(title) == fold_title(tex)
+
+
 def test_a_library_is_ordered_by_id_and_replaces_equal_ids():
     library = Library([Paper("2", "Two"), Paper("1", "One"), Paper("2", "Two again")])
     assert [(paper.paper_id, paper.title) for paper in library] == [
@@ -151,6 +207,56 @@ def test_a_manifest_survives_writing_and_reading(tmp_path: Path):
     assert len(path.read_text(encoding="utf-8").splitlines()) == 4  # a paper a line
     dump_papers([], path)
     assert load_papers(path) == []
+
+
+def test_a_manifest_leaves_out_what_is_unknown_and_is_plain_text(tmp_path: Path):
+    path = tmp_path / "manifest.json"
+    dump_papers([Paper("2301.00002", "Über 中"), Paper("2301.00001", "T", published="2023")], path)
+    assert path.read_text(encoding="utf-8") == (
+        "[\n"
+        '{"paper_id": "2301.00001", "title": "T", "published": "2023", "tier": "fill"},\n'
+        '{"paper_id": "2301.00002", "title": "Über 中", "tier": "fill"}\n'
+        "]\n"
+    )
+
+
+@given(
+    st.lists(
+        st.builds(
+            Paper,
+            st.integers(0, 99_999).map(lambda number: f"2301.{number:05d}"),
+            TEXTS,
+            authors=st.lists(TEXTS, max_size=3).map(tuple),
+            published=st.none() | st.sampled_from(["2023", "2023-01", "2023-01-05"]),
+            categories=st.lists(st.sampled_from(["cs.LG", "stat.ML"]), max_size=2).map(tuple),
+            topic=st.none() | TEXTS,
+            tier=st.sampled_from(["hand_picked", "fill"]),
+            version=st.none() | st.sampled_from(["v1", "v12"]),
+            names=st.lists(TEXTS, max_size=2).map(tuple),
+        ),
+        unique_by=lambda paper: paper.paper_id,
+        max_size=5,
+    )
+)
+def test_any_facts_survive_writing_and_reading(papers):
+    with TemporaryDirectory() as folder:
+        path, again = Path(folder) / "manifest.json", Path(folder) / "again.json"
+        dump_papers(papers, path)
+        read = load_papers(path)
+        dump_papers(reversed(read), again)
+        assert path.read_bytes() == again.read_bytes()
+        assert len(path.read_text(encoding="utf-8").split("\n")) == max(1, len(papers)) + 3
+    assert read == sorted(papers, key=lambda paper: paper.paper_id)
+
+
+def test_a_paper_may_be_called_metadata(tmp_path: Path):
+    dump_papers([Paper("2301.00001", "metadata")], tmp_path / "manifest.json")
+    assert load_papers(tmp_path / "manifest.json") == [Paper("2301.00001", "metadata")]
+
+
+def test_a_manifest_does_not_say_what_an_index_holds(tmp_path: Path):
+    dump_papers([Paper("2301.00001", "T", holding="digest")], tmp_path / "manifest.json")
+    assert load_papers(tmp_path / "manifest.json") == [Paper("2301.00001", "T")]
 
 
 def test_a_record_with_missing_lists_is_a_paper_and_one_with_unknown_keys_is_not():

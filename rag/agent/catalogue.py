@@ -96,6 +96,38 @@ def _as_typed(text: str, question: str) -> str:
     return re.sub(r"“([^”]*)”", respell, text)
 
 
+def listed_only_answer(papers: Sequence[Paper]) -> CatalogueAnswer:
+    """Says that papers are listed by their facts only, and nothing about what they say."""
+    named = " and ".join(f"“{paper.title}” [{n}]" for n, paper in enumerate(papers, 1))
+    one = len(papers) == 1
+    return CatalogueAnswer(
+        f"{named} {'is' if one else 'are'} listed in the library, but only by title, authors and "
+        f"date: {'its text is' if one else 'their texts are'} not in this index, so I cannot say "
+        f"what {'it says' if one else 'they say'}.",
+        tuple(papers),
+    )
+
+
+def _verb(papers: Sequence[Paper]) -> str:
+    """Papers that cannot be searched are listed, not held."""
+    return "holds" if all(paper.searchable for paper in papers) else "lists"
+
+
+def _held_of(papers: Sequence[Paper]) -> str:
+    """Of how many papers there is text, where that is not all."""
+    searchable = [paper for paper in papers if paper.searchable]
+    if len(searchable) == len(papers):
+        return ""
+    if not searchable:
+        return " Only their facts are listed; I cannot answer from their text."
+    digests = sum(paper.holding == "digest" for paper in searchable)
+    kind = " (as digests)" if digests == len(searchable) else ""
+    return (
+        f" I can answer from the text of {len(searchable):,} of them{kind}; of the others only "
+        "the facts are listed."
+    )
+
+
 def absent_answer(ids: Sequence[str]) -> str:
     """Says that papers are not held, and nothing about them."""
     named = " and ".join(ids)
@@ -114,11 +146,10 @@ def _count(question: str, library: Library) -> CatalogueAnswer | None:
     if wanted is None:
         return None
     papers = [paper for paper in library if wanted.accept(paper)]
-    total = len(library)
-    if not wanted.phrase:
-        return CatalogueAnswer(f"The library holds {_papers(total)}.")
-    held = f"{_papers(len(papers)) if papers else 'no paper'} {wanted.phrase}"
-    return CatalogueAnswer(f"The library holds {held} (of {_papers(total)} in all).")
+    found = _papers(len(papers)) if papers else "no paper"
+    if wanted.phrase:
+        found += f" {wanted.phrase} (of {_papers(len(library))} in all)"
+    return CatalogueAnswer(f"The library {_verb(papers)} {found}.{_held_of(papers)}")
 
 
 def _listing(question: str, library: Library) -> CatalogueAnswer | None:
@@ -134,18 +165,21 @@ def _listing(question: str, library: Library) -> CatalogueAnswer | None:
         # "which papers on attention use dropout in the encoder": asks what papers say.
         return None
     oldest = match["order"] in {"oldest", "earliest", "first"}
-    papers.sort(key=lambda paper: (paper.published or "", paper.paper_id), reverse=not oldest)
+    papers.sort(key=lambda paper: (paper.month, paper.paper_id), reverse=not oldest)
     if not papers:
         return CatalogueAnswer(f"The library holds no paper {wanted.phrase}.")
     shown = papers[:LISTED]
-    head = f"The library holds {_papers(len(papers))} {wanted.phrase}"
+    head = f"The library {_verb(papers)} {_papers(len(papers))} {wanted.phrase}"
     order = "oldest first" if oldest else "newest first"
     more = f", {order}; the first {LISTED}:" if len(papers) > LISTED else f", {order}:"
     lines = [
-        f"- {paper.title} ({paper.published or 'date unknown'}) [{n}]"
+        f"- {paper.title} ({paper.month_words or 'date unknown'}) [{n}]"
         for n, paper in enumerate(shown, 1)
     ]
-    return CatalogueAnswer("\n".join([head + more, *lines]), tuple(shown))
+    note = _held_of(papers).strip()
+    return CatalogueAnswer(
+        "\n".join([head + more, *lines, *(["", note] if note else [])]), tuple(shown)
+    )
 
 
 def _authors(question: str, library: Library) -> CatalogueAnswer | None:
@@ -172,8 +206,9 @@ def _published(question: str, library: Library) -> CatalogueAnswer | None:
     paper = find_paper(match["title"], library)
     if paper is None:
         return CatalogueAnswer(_not_held(match["title"]))
-    date = paper.published or "an unknown date"
-    return CatalogueAnswer(f"“{paper.title}” appeared on arXiv in {date} [1].", (paper,))
+    words = paper.date_words
+    date = f"{'on' if words.count(' ') > 1 else 'in'} {words}" if words else "at an unknown date"
+    return CatalogueAnswer(f"“{paper.title}” appeared on arXiv {date} [1].", (paper,))
 
 
 def _held(question: str, library: Library) -> CatalogueAnswer | None:
@@ -187,6 +222,12 @@ def _held(question: str, library: Library) -> CatalogueAnswer | None:
     if paper is None:
         return CatalogueAnswer(_not_held(match["title"]))
     year = f" ({paper.year})" if paper.year else ""
+    if not paper.searchable:
+        return CatalogueAnswer(
+            f"“{paper.title}”{year} is listed in the library [1], but only by its facts: its text "
+            "is not in this index, so I cannot answer from it.",
+            (paper,),
+        )
     return CatalogueAnswer(f"Yes: “{paper.title}”{year} is in the library [1].", (paper,))
 
 

@@ -77,6 +77,7 @@ def _evidence(n: int, found: Context, best: Candidate) -> Evidence:
         text=found.text,
         score=best.score_relevance,
         sub_query=best.sub_query,
+        names=best.paper.names,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rag.errors import InvalidQuestionError
-from rag.indexing.text_cleaning import clean_text
+from rag.text_cleaning import clean_text
 
 Kind = Literal["research", "catalogue", "smalltalk", "clarify"]
 

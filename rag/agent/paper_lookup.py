@@ -31,11 +31,33 @@ def with_titles(question: str, library: Library) -> str:
     return question
 
 
-def find_paper(title: str, library: Library) -> Paper | None:
-    """The paper whose title, or the part of it before its colon, is what was typed.
+# "What does LoRA say about rank?", "according to the T5 paper": the paper itself is asked.
+_SAYS = re.compile(
+    r"^(?:and )?what (?:does|do|did) (?P<name>.+?)\s+(?:say|write|report|claim|state|conclude)\b",
+    re.I,
+)
+# The look-ahead lets a name begin at every article: "the rank in the LoRA paper".
+_THE_PAPER = re.compile(r"\b(?:the|in|from|of|to) (?=(?P<name>[^,;?]{2,120}?) paper\b)", re.I)
 
-    A named method ("LoRA") finds the paper whose title begins with it; else one paper whose
-    title holds all the words; never one of several.
+
+def named_papers(question: str, library: Library) -> list[Paper]:
+    """The listed papers that a question names by arXiv id, or as "the LoRA paper"."""
+    held = [library[paper_id] for paper_id in held_ids(question, library)]
+    if held:
+        return held
+    for pattern in (_SAYS, _THE_PAPER):
+        for match in pattern.finditer(question.strip()):
+            paper = find_paper(match["name"], library, exactly=True)
+            if paper is not None:
+                return [paper]
+    return []
+
+
+def find_paper(title: str, library: Library, *, exactly: bool = False) -> Paper | None:
+    """The paper whose title, the part of it before its colon, or name is what was typed.
+
+    A named method ("LoRA", "T5") finds the paper of that name or whose title begins with it; else,
+    unless ``exactly``, one paper whose title holds all the words; never one of several.
     """
     cleaned = re.sub(r"[\"“”'‘’]", " ", title)
     cleaned = re.sub(
@@ -53,10 +75,12 @@ def find_paper(title: str, library: Library) -> Paper | None:
     tests: tuple[Callable[[str], bool], ...] = (
         lambda key: folded[key] == wanted,
         lambda key: heads[key] == wanted,
+        lambda key: wanted in {fold_title(name) for name in library[key].names[:1]},
+        lambda key: wanted in {fold_title(name) for name in library[key].names},
         lambda key: words == heads[key].split()[: len(words)],
         lambda key: f" {wanted} " in f" {folded[key]} " and len(words) > 1,
     )
-    for test in tests:
+    for test in tests[: 4 if exactly else None]:
         found = [paper for paper in library if test(paper.paper_id)]
         if len(found) == 1:
             return found[0]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, TypedDict
 
+from rag.agent.catalogue import CatalogueAnswer
 from rag.agent.citations import Mark
 from rag.agent.events import EventType, Payload, Stage
 from rag.papers import Library
@@ -44,6 +45,7 @@ class AgentState(TypedDict, total=False):
     citations: list[CitationRecord]
     # added
     route: str
+    reply: CatalogueAnswer
     plan: QueryPlan
     pool: Annotated[list[Candidate], operator.add]
     evidence: tuple[Evidence, ...]

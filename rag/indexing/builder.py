@@ -1,22 +1,21 @@
-"""Builder: a folder of PDFs -> a sealed generation, resumable, a process a file."""
+"""Builder: PDFs, digests and abstracts -> a sealed generation, resumable, a process a file."""
 
 from __future__ import annotations
 
 import logging
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rag.chunks import Chunk
 from rag.errors import IndexUnavailableError, UnreadablePaperError
+from rag.indexing.build_summary import BuildSummary
 from rag.indexing.chunk_table import FILE_NAME, ChunkTable
 from rag.indexing.chunker import chunk_paper, mean_overlap
-from rag.indexing.digests import embedding_text, late_text
 from rag.indexing.document import PaperText
+from rag.indexing.extraction_pool import Extract, extract_all
 from rag.indexing.generation import (
     IndexManifest,
     current_generation,
@@ -26,67 +25,16 @@ from rag.indexing.generation import (
     writer_lock,
 )
 from rag.indexing.paper_facts import PaperFacts, paper_of_pdf
+from rag.indexing.search_texts import embedding_text, late_text
+from rag.indexing.short_papers import ShortPaper
 from rag.papers import Paper, split_version
 from rag.retrieval.embed import Embedder
 from rag.retrieval.index import whole_manifest
 from rag.retrieval.late_interaction import LateModel, quantise
-from rag.settings import IndexingSettings
+from rag.sections import IndexingSettings
 
 logger = logging.getLogger(__name__)
-Extract = Callable[[Path], PaperText]
 Progress = Callable[[str], None]
-
-
-@dataclass
-class BuildSummary:
-    """What became of each input; ``indexed + skipped + failed = inputs`` always holds."""
-
-    inputs: int = 0
-    indexed: int = 0
-    skipped: dict[str, list[str]] = field(default_factory=dict)
-    failed: dict[str, list[str]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    chunks: int = 0
-    overlap: float = 0.0
-    seconds: float = 0.0
-    manifest: IndexManifest | None = None
-
-    def skip(self, reason: str, name: str) -> None:
-        """Count a file that is left out for a reason that is not a fault of the run."""
-        self.skipped.setdefault(reason, []).append(name)
-
-    def fail(self, reason: str, name: str) -> None:
-        """Count a file that should have become a paper but did not."""
-        self.failed.setdefault(reason, []).append(name)
-
-    @property
-    def skipped_count(self) -> int:
-        """Files left out."""
-        return sum(len(names) for names in self.skipped.values())
-
-    @property
-    def failed_count(self) -> int:
-        """Files that failed."""
-        return sum(len(names) for names in self.failed.values())
-
-    def lines(self) -> list[str]:
-        """The summary for a terminal."""
-        lines = [
-            f"{self.indexed} indexed + {self.skipped_count} skipped + {self.failed_count} failed "
-            f"= {self.inputs} files"
-        ]
-        for kind, reasons in (("skipped", self.skipped), ("failed", self.failed)):
-            for reason, names in sorted(reasons.items()):
-                shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
-                lines.append(f"  {kind}, {reason}: {len(names)} ({shown})")
-        lines += [f"  note: {note}" for note in self.notes]
-        lines.append(f"mean overlap between neighbouring chunks: {self.overlap:.1%}")
-        if self.manifest:
-            lines.append(
-                f"index {self.manifest.fingerprint}: {self.manifest.papers} papers, "
-                f"{self.manifest.chunks} chunks, {self.seconds:.0f} s"
-            )
-        return lines
 
 
 def build_index(
@@ -98,12 +46,14 @@ def build_index(
     settings: IndexingSettings,
     extract: Extract,
     progress: Progress = lambda name: None,
+    short_papers: Sequence[ShortPaper] = (),
 ) -> BuildSummary:
     """Index ``files`` below ``root`` and make the result the live generation.
 
-    A paper that the live or an interrupted generation already holds is skipped. ``extract`` runs
-    in a process of its own for each file and is ended after ``settings.seconds_per_file``;
-    ``progress`` is called with the name of each finished file.
+    A paper that the live or an interrupted generation already holds is skipped; full text takes
+    the place of a digest or an abstract. ``extract`` runs in a process of its own for each file
+    and is ended after ``settings.seconds_per_file``; ``progress`` is called with the name of each
+    finished file. ``short_papers`` stand for papers of which there is no PDF.
     Raises ``IndexUnavailableError`` when another process writes ``root`` or nothing was indexed.
     """
     started = time.monotonic()
@@ -112,9 +62,10 @@ def build_index(
         building = _open_building(root, key)
         table = ChunkTable(building, create=True)
         try:
-            summary = BuildSummary(inputs=len(files))
-            todo = _unfinished(files, table.paper_ids(), summary)
+            summary = BuildSummary(inputs=len(files) + len(short_papers))
+            todo = _unfinished(files, _in_full(table), summary)
             _index_files(todo, table, facts, embedder, late, settings, extract, progress, summary)
+            _index_short(short_papers, table, embedder, late, progress, summary)
             summary.chunks = table.count()
             summary.overlap = _overlap(table)
         finally:
@@ -197,7 +148,7 @@ def _index_files(
     progress: Progress,
     summary: BuildSummary,
 ) -> None:
-    held = table.paper_ids()
+    held = _in_full(table)
     for path, outcome in extract_all(files, settings, extract):
         if isinstance(outcome, UnreadablePaperError):
             note = summary.skip if outcome.skipped else summary.fail
@@ -209,13 +160,45 @@ def _index_files(
             elif paper.paper_id in held:
                 summary.skip("another version of the same paper", path.name)
             else:
-                texts = [embedding_text(paper, chunk) for chunk in chunks]
-                tokens = quantise(late.encode_documents([late_text(paper, chunks[0])])[0])
-                table.add_paper(paper, chunks, embedder.embed_passages(texts), tokens)
+                _add(paper, chunks, table, embedder, late)
                 held.add(paper.paper_id)
                 summary.indexed += 1
                 summary.notes += [f"{path.name}: {note}" for note in outcome.notes]
         progress(path.name)
+
+
+def _in_full(table: ChunkTable) -> set[str]:
+    return {paper.paper_id for paper in table.papers() if paper.holding == "full_text"}
+
+
+def _index_short(
+    short_papers: Sequence[ShortPaper],
+    table: ChunkTable,
+    embedder: Embedder,
+    late: LateModel,
+    progress: Progress,
+    summary: BuildSummary,
+) -> None:
+    """Add digests and abstracts; one that says what the table says already is skipped."""
+    held = {paper.paper_id: paper for paper in table.papers()}
+    for short in short_papers:
+        paper = short.paper
+        known = held.get(paper.paper_id)
+        chunks = list(short.chunks)
+        if known and (known.holding == "full_text" or table.of_paper(paper.paper_id) == chunks):
+            summary.skip("already in the index", paper.paper_id)
+        else:
+            _add(paper, chunks, table, embedder, late)
+            summary.indexed += 1
+        progress(paper.paper_id)
+
+
+def _add(
+    paper: Paper, chunks: list[Chunk], table: ChunkTable, embedder: Embedder, late: LateModel
+) -> None:
+    texts = [embedding_text(paper, chunk) for chunk in chunks]
+    tokens = quantise(late.encode_documents([late_text(paper, chunks[0])])[0])
+    table.add_paper(paper, chunks, embedder.embed_passages(texts), tokens)
 
 
 def _paper_and_chunks(
@@ -241,47 +224,6 @@ def _cut_title(title: str, room: int, embedder: Embedder) -> str:
     while (size := embedder.count_tokens([title])[0]) > room:
         title = title[: len(title) * room // size].rstrip()
     return title
-
-
-def extract_all(
-    files: list[Path], settings: IndexingSettings, extract: Extract
-) -> Iterator[tuple[Path, PaperText | UnreadablePaperError]]:
-    """Extract each file in a worker process; a hung or dead worker costs only its own file.
-
-    PyMuPDF is not thread-safe and cannot be interrupted, hence processes (pebble ends one that
-    exceeds its time and replaces one that died).
-    """
-    from pebble import ProcessPool
-
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["rag.indexing.extract"])
-    with ProcessPool(max_workers=settings.workers, context=context) as pool:
-        futures: list[tuple[Path, Future[PaperText]]] = [
-            (path, pool.schedule(extract, args=(path,), timeout=settings.seconds_per_file))
-            for path in files
-        ]
-        try:
-            for path, future in futures:
-                yield path, _outcome(future, settings.seconds_per_file)
-        finally:
-            for _, future in futures:
-                future.cancel()
-
-
-def _outcome(future: Future[PaperText], limit: float) -> PaperText | UnreadablePaperError:
-    from pebble import ProcessExpired
-
-    try:
-        return future.result()
-    except UnreadablePaperError as error:
-        return error
-    except TimeoutError:
-        return UnreadablePaperError("", reason=f"took over {limit:.0f} s", skipped=False)
-    except ProcessExpired:
-        return UnreadablePaperError("", reason="the reader crashed", skipped=False)
-    except Exception as error:
-        logger.warning("extraction failed: %s", type(error).__name__, exc_info=True)
-        return UnreadablePaperError("", reason=f"unexpected {type(error).__name__}", skipped=False)
 
 
 def _overlap(table: ChunkTable) -> float:

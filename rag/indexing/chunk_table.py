@@ -135,6 +135,13 @@ class ChunkTable:
         query = f"SELECT {_COLUMNS} FROM chunks WHERE paper_id = ? ORDER BY chunk_index"
         return [_chunk(row) for row in self._all(query, [paper_id])]
 
+    def first_vector(self, paper_id: str) -> Vectors | None:
+        """The vector of a paper's first chunk, shape ``(dimension,)``; None for an unknown id."""
+        rows = self._all(
+            "SELECT vector FROM chunks WHERE paper_id = ? ORDER BY chunk_index LIMIT 1", [paper_id]
+        )
+        return np.frombuffer(rows[0][0], dtype=np.float32) if rows else None
+
     def neighbours(self, chunk: Chunk, reach: int) -> list[Chunk]:
         """The chunks of the same paper at most ``reach`` positions away, itself included."""
         query = (

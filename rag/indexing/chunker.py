@@ -10,7 +10,7 @@ from rag.chunks import Chunk, ChunkType, make_chunk_id, page_at
 from rag.indexing.document import PaperText, Section
 from rag.indexing.sentences import sentence_spans
 from rag.local_models import count_cl100k
-from rag.settings import IndexingSettings
+from rag.sections import IndexingSettings
 
 CHUNKER_VERSION = "1"
 PARAGRAPH = "\n\n"

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rag.chunks import Chunk, make_chunk_id
 from rag.errors import IndexUnavailableError
 from rag.local_models import count_cl100k
-from rag.papers import Paper
+from rag.papers import is_paper_id
 from rag.retrieval.embed import Embedder, Vectors
 from rag.retrieval.late_interaction import Quantised
 
@@ -66,11 +66,25 @@ def read_digests(directory: Path) -> list[Digest]:
     return sorted(digests, key=lambda digest: digest.paper_id)
 
 
+def read_digest(directory: Path, paper_id: str) -> Digest | None:
+    """The digest of one paper; None without one or for a damaged one."""
+    path = directory / "digests" / digest_file_name(paper_id)
+    try:
+        return Digest.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValidationError, UnicodeDecodeError):
+        return None
+
+
+def digest_file_name(paper_id: str) -> str:
+    """The file of a paper's digest; the slash of an old-style id is an underscore."""
+    if not is_paper_id(paper_id):
+        return "no-paper.json"
+    return f"{paper_id.replace('/', '_')}.json"
+
+
 def digest_chunks(digest: Digest, embedder: Embedder) -> list[Chunk]:
-    """The chunks of one digest, one a paragraph; the search terms close the first one."""
+    """The chunks of one digest, one a paragraph."""
     texts = [paragraph.text for paragraph in digest.paragraphs]
-    if digest.search_terms:
-        texts[0] = f"{texts[0]} Search terms: {', '.join(digest.search_terms)}."
     sizes = embedder.count_tokens(texts)
     chunks: list[Chunk] = []
     offset = 0
@@ -99,16 +113,6 @@ def digest_chunks(digest: Digest, embedder: Embedder) -> list[Chunk]:
         )
         offset += len(text) + 2
     return chunks
-
-
-def embedding_text(paper: Paper, chunk: Chunk) -> str:
-    """What is embedded for a chunk: the title stands in front, for embedding only."""
-    return f"{paper.title}\n{chunk.text}"
-
-
-def late_text(paper: Paper, chunk: Chunk) -> str:
-    """What stands for a whole paper in late interaction: its title and first chunk."""
-    return f"{paper.title}. {chunk.text}"
 
 
 def text_key(text: str) -> str:

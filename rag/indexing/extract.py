@@ -13,7 +13,7 @@ from rag.indexing.paragraphs import build_paragraphs
 from rag.indexing.pdf import read_pdf
 from rag.indexing.sections import divide
 from rag.indexing.style import body_style
-from rag.indexing.text_cleaning import count_words
+from rag.text_cleaning import count_words
 
 _LEAST_CHARACTERS = 100  # fewer are no text layer: a scan may carry a stamp or a watermark
 

@@ -10,7 +10,7 @@ from rag.indexing.headings import Heading
 from rag.indexing.layout import Row
 from rag.indexing.paragraphs import Paragraph
 from rag.indexing.style import BodyStyle
-from rag.indexing.text_cleaning import join_hyphenated
+from rag.text_cleaning import join_hyphenated
 
 _ABSTRACT = re.compile(
     r"(?:A\s?B\s?S\s?T\s?R\s?A\s?C\s?T|Abstract|Summary)\s*[.:—–-]*", re.IGNORECASE

@@ -23,17 +23,18 @@ from rag.errors import IndexUnavailableError
 from rag.indexing.acronyms import mine_acronyms
 from rag.indexing.chunk_table import ChunkTable
 from rag.indexing.chunker import CHUNKER_VERSION
+from rag.indexing.search_texts import keyword_terms
 from rag.retrieval.chroma_store import write_chroma
 from rag.retrieval.keyword import build_keyword_index, save_keyword_index
-from rag.retrieval.terms import terms
-from rag.settings import IndexingSettings, short_hash
+from rag.sections import IndexingSettings
+from rag.settings import short_hash
 
 CURRENT = "CURRENT"
 MANIFEST = "index.json"
 KEYWORD_FILE = "keyword.npz"
 ACRONYM_FILE = "acronyms.json"
 CHROMA_FOLDER = "chroma"
-FORMAT = 2
+FORMAT = 3
 KEPT_GENERATIONS = 2
 
 
@@ -125,8 +126,11 @@ def _write_parts(
     for batch, _ in table.batches(2000):
         chunks += batch
     write_chroma(chroma, table.batches(5000))
+    papers = {paper.paper_id: paper for paper in table.papers()}
     keyword = build_keyword_index(
-        [chunk.chunk_id for chunk in chunks], [terms(chunk.text) for chunk in chunks], content_hash
+        [chunk.chunk_id for chunk in chunks],
+        [keyword_terms(papers[chunk.paper_id], chunk) for chunk in chunks],
+        content_hash,
     )
     save_keyword_index(keyword, building / KEYWORD_FILE)
     acronyms = mine_acronyms(chunk.text for chunk in chunks)
@@ -141,7 +145,7 @@ def _write_parts(
         dimension=dimension,
         chunker=CHUNKER_VERSION,
         settings_hash=settings_key,
-        papers=len(table.paper_ids()),
+        papers=len(papers),
         chunks=len(chunks),
         abstracts=abstracts,
         passages=len(chunks) - abstracts,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rag.indexing.document import PaperText, Stamp
 from rag.papers import Library, Paper, is_paper_id, month_of_id
-from rag.selection.snapshot import PaperRecord
+from rag.selection.records import PaperRecord
 
 # Shorter "abstracts" found in a PDF are a misread heading more often than an abstract.
 LEAST_ABSTRACT = 200
@@ -43,6 +43,7 @@ def paper_of_pdf(
         topic=known.topic if known else None,
         tier=known.tier if known else "fill",
         version=text.stamp.version if text.stamp and text.stamp.arxiv_id == paper_id else None,
+        names=known.names if known else (),
         holding="full_text",
     )
     abstract, page = text.abstract, text.abstract_page

@@ -15,7 +15,7 @@ from rag.indexing.blocks import Kind, find_blocks
 from rag.indexing.layout import Row
 from rag.indexing.patterns import FULL_STOP, LIST_ITEM, RELATION, TERMINAL, WORD
 from rag.indexing.style import BodyStyle
-from rag.indexing.text_cleaning import join_hyphenated
+from rag.text_cleaning import join_hyphenated
 
 _INDENT = (0.7, 4.5)  # sizes by which the first line of a paragraph is set in
 _SHORT = 0.88  # of the column's width; a shorter last line ends a paragraph

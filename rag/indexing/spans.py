@@ -6,7 +6,7 @@ import re
 from itertools import groupby
 from typing import Any
 
-from rag.indexing.text_cleaning import clean_text
+from rag.text_cleaning import clean_text
 
 _BOLD, _ITALIC, _MONO, _SUPERSCRIPT = 16, 2, 8, 1  # bits of span["flags"]
 _MATH_FONT = re.compile(

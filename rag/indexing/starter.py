@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,6 @@ from rag.indexing.digests import (
     Digest,
     ReadyVectors,
     digest_chunks,
-    embedding_text,
-    late_text,
     load_vectors,
     read_digests,
     save_vectors,
@@ -29,7 +28,9 @@ from rag.indexing.generation import (
     settings_hash,
     writer_lock,
 )
-from rag.papers import Library, Paper, month_of_id
+from rag.indexing.search_texts import embedding_text, late_text
+from rag.indexing.short_papers import paper_of_digest
+from rag.papers import Library
 from rag.retrieval.embed import Embedder, Vectors
 from rag.retrieval.index import whole_manifest
 from rag.retrieval.late_interaction import (
@@ -41,7 +42,8 @@ from rag.retrieval.late_interaction import (
     quantise,
     save_projection,
 )
-from rag.settings import IndexingSettings, short_hash
+from rag.sections import IndexingSettings
+from rag.settings import short_hash
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +67,7 @@ def ensure_starter_index(
             "The starter library is missing (corpus/starter/digests); get the whole repository, "
             "or set RAG_INDEX to a built index."
         )
-    key = starter_key(digests, embedder, settings)
+    key = starter_key(digests, library, embedder, settings)
     if not _is_current(root, key, embedder):
         with writer_lock(root):
             if not _is_current(root, key, embedder):
@@ -74,10 +76,13 @@ def ensure_starter_index(
     return root
 
 
-def starter_key(digests: list[Digest], embedder: Embedder, settings: IndexingSettings) -> str:
-    """Changes when any digest, the embedder or the way of chunking changes."""
+def starter_key(
+    digests: list[Digest], library: Library, embedder: Embedder, settings: IndexingSettings
+) -> str:
+    """Changes when any digest, a fact of its paper, the embedder or the way of chunking changes."""
     texts = [digest.model_dump(mode="json") for digest in digests]
-    return short_hash([texts, settings_hash(settings, embedder.name)])
+    facts = [asdict(paper_of_digest(digest, library)) for digest in digests]
+    return short_hash([texts, facts, settings_hash(settings, embedder.name)])
 
 
 def _is_current(root: Path, key: str, embedder: Embedder) -> bool:
@@ -115,23 +120,6 @@ def _build(
         settings_key=key,
     )
     assert (current_generation(root) / FILE_NAME).is_file()
-
-
-def paper_of_digest(digest: Digest, library: Library) -> Paper:
-    """The facts of a digest's paper: from the manifest, else from the digest itself."""
-    known = library.get(digest.paper_id)
-    base = known or Paper(paper_id=digest.paper_id, title=digest.title, tier="hand_picked")
-    return Paper(
-        paper_id=base.paper_id,
-        title=base.title,
-        authors=base.authors or digest.authors,
-        published=base.published or month_of_id(base.paper_id),
-        categories=base.categories,
-        topic=base.topic,
-        tier=base.tier,
-        version=base.version,
-        holding="digest",
-    )
 
 
 def _vectors(texts: list[str], ready: ReadyVectors, embedder: Embedder) -> Vectors:

@@ -26,7 +26,7 @@ from rag.reasoning.providers import (
     make_chat,
     make_client,
 )
-from rag.settings import ReasoningSettings
+from rag.sections import ReasoningSettings
 
 if TYPE_CHECKING:
     import httpx2

@@ -110,7 +110,8 @@ def missing_names(names: Sequence[str], text: str, lexicon: Lexicon) -> list[str
 def _texts_by_paper(evidence: Sequence[Evidence]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for item in evidence:
-        texts[item.paper_id] = f"{texts.get(item.paper_id, item.title)} {item.text}"
+        heading = f"{item.title} {', '.join(item.names)}"
+        texts[item.paper_id] = f"{texts.get(item.paper_id, heading)} {item.text}"
     return texts
 
 

@@ -23,7 +23,8 @@ from rag.reasoning.providers import Provider, choose_provider
 from rag.reasoning.queries import MAX_SUB_QUERIES, clean_queries, folded, own_queries
 from rag.reasoning.structured import STRUCTURED_TOKENS, ask_structured
 from rag.reasoning.thinking import ThinkFilter
-from rag.settings import ReasoningSettings, Settings
+from rag.sections import ReasoningSettings
+from rag.settings import Settings
 
 #: Used when no calibrated floor is given: cautious, real answers may score below it.
 DEFAULT_EVIDENCE_FLOOR = 0.5

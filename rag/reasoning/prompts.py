@@ -130,9 +130,10 @@ def render_passages(evidence: Iterable[Evidence]) -> str:
     for item in evidence:
         pages = _pages(item.pages)
         where = f' pages="{pages}"' if pages else ""
+        title = f"{item.title} ({', '.join(item.names)})" if item.names else item.title
         body = neutral_references(as_data(item.text)).strip()
         blocks.append(
-            f'<passage n="{item.n}" title="{_attribute(item.title)}"{where}>\n{body}\n</passage>'
+            f'<passage n="{item.n}" title="{_attribute(title)}"{where}>\n{body}\n</passage>'
         )
     return "\n\n".join(blocks) or NOTHING
 

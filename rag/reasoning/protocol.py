@@ -35,7 +35,7 @@ class Evidence:
 
     ``n`` numbers the passages of this request from 1; ``text`` is the passage with its
     neighbours; ``score`` is its relevance in 0..1, None when reranking is off;
-    ``sub_query`` is the one that it serves best.
+    ``sub_query`` is the one that it serves best; ``names`` are what the paper is called by.
     """
 
     n: int
@@ -48,6 +48,7 @@ class Evidence:
     text: str
     score: float | None
     sub_query: str
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import SecretStr
 
 from rag.reasoning.addresses import configuration_error, is_local, normalise_base_url
-from rag.settings import ReasoningSettings
+from rag.sections import ReasoningSettings
 
 if TYPE_CHECKING:
     import httpx2

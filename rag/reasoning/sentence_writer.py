@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rag.indexing.sentences import sentence_spans
 from rag.reasoning.protocol import Evidence, InformationCheck, QueryPlan
 from rag.retrieval.lexicon import Lexicon
+from rag.retrieval.named import text_for_query
 from rag.retrieval.relevance import log_odds
 from rag.retrieval.reranker import Reranker
 from rag.retrieval.terms import stem, terms
@@ -105,7 +106,10 @@ def score_sentences(
         scores = [lexicon.coverage(wanted, sentence.text) for sentence in found]
     else:
         read = reranker.score(
-            [(query, f"{sentence.evidence.title}. {sentence.text}") for sentence in found]
+            [
+                (query, text_for_query(query, sentence.evidence.names, _titled(sentence)))
+                for sentence in found
+            ]
         )
         scores = [
             SENTENCE_WEIGHT * log_odds(score) + log_odds(sentence.evidence.score or 0.0)
@@ -118,6 +122,10 @@ def score_sentences(
     return sorted(
         scored, key=lambda sentence: (-sentence.score, sentence.evidence.n, sentence.place)
     )
+
+
+def _titled(sentence: Sentence) -> str:
+    return f"{sentence.evidence.title}. {sentence.text}"
 
 
 def usable_sentences(item: Evidence) -> list[Sentence]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rag.compute import ComputePool
 from rag.local_models import BGE_SMALL, load_tokenizer, model_directory, open_session
-from rag.settings import EmbedderName
+from rag.sections import EmbedderName
 
 if TYPE_CHECKING:
     import onnxruntime

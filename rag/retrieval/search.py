@@ -22,6 +22,7 @@ from rag.retrieval.index import OpenIndex
 from rag.retrieval.keyword import KeywordHit
 from rag.retrieval.late_interaction import LateModel
 from rag.retrieval.lexicon import Lexicon
+from rag.retrieval.named import text_for_query
 from rag.retrieval.paper_match import (
     DEEP_ABSTRACTS,
     DEEP_KEYWORD,
@@ -124,7 +125,10 @@ class Searcher:
         if self.reranker is None:
             return list(pools), "Reranking is off: its model could not be loaded."
         pairs = [
-            (pool.sub_query, candidate.chunk.text)
+            (
+                pool.sub_query,
+                text_for_query(pool.sub_query, candidate.paper.names, candidate.chunk.text),
+            )
             for pool in pools
             for candidate in pool.candidates
         ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from rag.retrieval.candidate import Candidate, Pool
 from rag.retrieval.reranker import Calibration
-from rag.settings import RerankingSettings, RetrievalSettings
+from rag.sections import RerankingSettings, RetrievalSettings
 
 OUTSIDE = "the library seems not to be about this"
 BELOW_BAR = "below the bar"

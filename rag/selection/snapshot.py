@@ -7,35 +7,17 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
 from rag.errors import UnreadablePaperError
-from rag.indexing.text_cleaning import clean_text
 from rag.papers import split_version
-
-
-@dataclass(frozen=True)
-class PaperRecord:
-    """What a source says about one paper; absent facts are None or empty, never invented.
-
-    ``published`` is the date of the first version, as precise as the source is.
-    """
-
-    paper_id: str
-    title: str
-    authors: tuple[str, ...] = ()
-    published: str | None = None
-    categories: tuple[str, ...] = ()
-    abstract: str | None = None
-    version: str | None = None
-    withdrawn: bool = False
+from rag.selection.records import PaperRecord, collect_records, one_line, says_withdrawn
+from rag.selection.topics import Topic
 
 
 def read_records(path: Path) -> Iterator[PaperRecord]:
@@ -66,7 +48,7 @@ def parse_record(line: str) -> PaperRecord | None:
     """One line of a snapshot or of ``papers.jsonl``; None when it is neither."""
     try:
         data = json.loads(line)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # a number or a nesting too long for Python, too
         return None
     if not isinstance(data, dict):
         return None
@@ -84,45 +66,29 @@ def parse_record(line: str) -> PaperRecord | None:
         categories=_categories(data),
         abstract=one_line(data.get("abstract")) or None,
         version=_last_version(versions) or one_line(data.get("stamp_version")) or parts[1],
-        withdrawn="withdrawn" in str(data.get("comments") or "").casefold(),
+        withdrawn=says_withdrawn(data.get("comments"), data.get("abstract")),
     )
 
 
 def merge_records(paths: Iterable[Path], wanted: set[str]) -> dict[str, PaperRecord]:
-    """The records of the wanted papers; earlier records win, later ones fill what is absent.
-
-    Categories are joined, and the newest version is kept.
-    """
+    """The records of the wanted papers from several files, joined by paper."""
     merged: dict[str, PaperRecord] = {}
     for path in paths:
-        for record in read_records(path):
-            if record.paper_id not in wanted:
-                continue
-            earlier = merged.get(record.paper_id)
-            merged[record.paper_id] = _filled(earlier, record) if earlier else record
+        collect_records((r for r in read_records(path) if r.paper_id in wanted), merged)
     return merged
 
 
-def _filled(first: PaperRecord, second: PaperRecord) -> PaperRecord:
-    return PaperRecord(
-        paper_id=first.paper_id,
-        title=first.title,
-        authors=first.authors or second.authors,
-        published=first.published or second.published,
-        categories=tuple(dict.fromkeys((*first.categories, *second.categories))),
-        abstract=first.abstract or second.abstract,
-        version=max(first.version, second.version, key=_version_number),
-        withdrawn=first.withdrawn or second.withdrawn,
-    )
+class SnapshotSource:
+    """A metadata file as a source of candidates: every record of it, in one pass."""
 
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = f"the snapshot {path.name}"
+        self.once = True
 
-def _version_number(version: str | None) -> int:
-    return int(version[1:]) if version and version[1:].isdecimal() else 0
-
-
-def one_line(value: object) -> str:
-    """Text of a source as one clean line: line breaks and runs of blanks become one blank."""
-    return re.sub(r"\s+", " ", clean_text(value)).strip() if isinstance(value, str) else ""
+    def records(self, topics: Sequence[Topic]) -> Iterator[PaperRecord]:
+        """All records; the selector looks for what the topics want."""
+        return read_records(self.path)
 
 
 def _authors(data: dict[str, Any]) -> tuple[str, ...]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rag.agent.catalogue import absent_answer, answer_from_catalogue
-from rag.agent.paper_lookup import absent_ids, find_paper, held_ids, with_titles
+from rag.agent.paper_lookup import absent_ids, find_paper, held_ids, named_papers, with_titles
+from rag.agent.routing import route_question
 from rag.papers import Library, Paper
+from rag.results import AskRequest, Scope
 
 DIFFUSION = "Diffusion and score models"
 LORA = Paper(
@@ -16,19 +20,27 @@ LORA = Paper(
     "2021-06-17",
     topic="Tuning",
 )
-LIBRARY = Library(
-    [
-        LORA,
+FACTS_ONLY = [
+    LORA,
+    Paper("2006.11239", "Denoising Diffusion Models", ("Jonathan Ho",), "2020-06", (), DIFFUSION),
+    Paper("2112.10752", "Latent Diffusion", ("Robin Rombach",), "2021-12", (), DIFFUSION),
+    Paper("2105.05233", "Diffusion Beats GANs", ("A. One", "B. Two"), "2021-05", (), DIFFUSION),
+    Paper("2105.00001", "A Paper of Nobody", (), None, topic="Tuning"),
+    Paper("1512.03385", "Deep Residual Learning", ("Kaiming He",), "2015-12-10"),
+    Paper("1611.05431", "Deep Residual Transformations", ("Saining Xie",), "2016-11"),
+]
+LIBRARY = Library(replace(paper, holding="full_text") for paper in FACTS_ONLY)
+LISTED = Library(
+    replace(paper, holding="digest" if paper.hand_picked else "metadata")
+    for paper in (
+        replace(LORA, tier="hand_picked", names=("LoRA", "low-rank adaptation")),
         Paper(
-            "2006.11239", "Denoising Diffusion Models", ("Jonathan Ho",), "2020-06", (), DIFFUSION
+            "1910.10683", "Exploring the Limits", ("Colin Raffel",), "2019-10",
+            tier="hand_picked", names=("T5", "C4"),
         ),
-        Paper("2112.10752", "Latent Diffusion", ("Robin Rombach",), "2021-12", (), DIFFUSION),
-        Paper("2105.05233", "Diffusion Beats GANs", ("A. One", "B. Two"), "2021-05", (), DIFFUSION),
-        Paper("2105.00001", "A Paper of Nobody", (), None, topic="Tuning"),
-        Paper("1512.03385", "Deep Residual Learning", ("Kaiming He",), "2015-12-10"),
-        Paper("1611.05431", "Deep Residual Transformations", ("Saining Xie",), "2016-11"),
-    ]
-)
+        *FACTS_ONLY[1:],
+    )
+)  # fmt: skip
 
 
 def reply(question: str) -> str:
@@ -83,7 +95,7 @@ def test_papers_of_a_year() -> None:
     assert papers("List papers from 2021") == ["2112.10752", "2106.09685", "2105.05233"]
     text = reply("List papers from 2021")
     assert text.startswith("The library holds 3 papers from 2021")
-    assert "LoRA: Low-Rank Adaptation of Large Language Models (2021-06-17) [2]" in text
+    assert "LoRA: Low-Rank Adaptation of Large Language Models (June 2021) [2]" in text
     assert papers("Show me papers between 2016 and 2020") == ["2006.11239", "1611.05431"]
     assert papers("list papers from 1999") == []
 
@@ -129,7 +141,7 @@ def test_a_title_that_means_two_papers_is_not_guessed() -> None:
 
 
 def test_date_and_presence() -> None:
-    assert reply("When was LoRA published?").endswith("appeared on arXiv in 2021-06-17 [1].")
+    assert reply("When was LoRA published?").endswith("appeared on arXiv on 17 June 2021 [1].")
     assert reply("Is LoRA in the library?").startswith("Yes: “LoRA")
     assert "unknown date" in reply("When was A Paper of Nobody published?")
 
@@ -184,3 +196,88 @@ def test_ids_in_a_question() -> None:
 )
 def test_ids_of_held_papers_become_titles(question: str, named: str) -> None:
     assert with_titles(question, LIBRARY) == named
+
+
+def listed(question: str) -> str:
+    found = answer_from_catalogue(question, LISTED)
+    assert found is not None, question
+    return found.text
+
+
+def test_papers_known_by_their_facts_only_are_listed_not_held() -> None:
+    assert listed("How many papers do you have?") == (
+        "The library lists 8 papers. I can answer from the text of 2 of them (as digests); of the "
+        "others only the facts are listed."
+    )
+    text = listed("Latest papers on diffusion")
+    assert text.startswith("The library lists 3 papers on diffusion, newest first:")
+    assert text.endswith("Only their facts are listed; I cannot answer from their text.")
+    assert "is listed in the library [1], but only by its facts" in listed(
+        "Is Latent Diffusion in the library?"
+    )
+    assert listed("Is LoRA in the library?").startswith("Yes: ")
+    assert listed("How many papers by Hu do you have?").startswith(
+        "The library holds 1 paper by Hu"
+    )
+
+
+def test_a_paper_is_found_by_the_name_that_people_call_it() -> None:
+    assert listed("Who wrote T5?").endswith("was written by Colin Raffel [1].")
+    assert find_paper("low-rank adaptation", LISTED) == LISTED["2106.09685"]
+
+
+@pytest.mark.parametrize(
+    ("question", "ids"),
+    [
+        ("What does 2106.09685 say about rank?", ["2106.09685"]),
+        ("What does LoRA say about rank?", ["2106.09685"]),
+        ("What does the T5 paper report on C4?", ["1910.10683"]),
+        ("According to the LoRA paper, which rank is enough?", ["2106.09685"]),
+        ("What is the rank in the “Exploring the Limits” paper?", ["1910.10683"]),
+        ("How does LoRA differ from T5?", []),
+        ("What does the literature say about rank?", []),
+        ("What does deep residual say about depth?", []),
+        ("Which of the papers is best?", []),
+    ],
+)
+def test_a_question_to_a_paper_names_it(question: str, ids: list[str]) -> None:
+    assert [paper.paper_id for paper in named_papers(question, LISTED)] == ids
+
+
+def routed(question: str, *scope: str):
+    request = AskRequest(question=question, scope=Scope(paper_ids=scope))
+    return route_question(question, request, LISTED)
+
+
+def test_a_named_paper_scopes_the_question() -> None:
+    found = routed("What does the T5 paper say about C4?")
+    assert (found.route, found.scope.paper_ids, found.reply) == ("answer", ("1910.10683",), None)
+    assert routed("What does T5 say?", "2106.09685").scope.paper_ids == ("2106.09685",)
+
+
+@pytest.mark.parametrize(
+    ("question", "scope", "says"),
+    [
+        ("What does 2112.10752 say about noise?", (), "“Latent Diffusion” [1] is listed"),
+        ("What does 2112.99999 say about noise?", (), "does not hold 2112.99999"),
+        (
+            "What is the noise?",
+            ("2112.10752", "2105.05233"),
+            "“Diffusion Beats GANs” [2] are listed",
+        ),
+        ("What is the noise?", ("2112.99999",), "does not hold 2112.99999"),
+    ],
+)
+def test_a_paper_without_text_is_said_to_have_none(
+    question: str, scope: tuple[str, ...], says: str
+) -> None:
+    found = routed(question, *scope)
+    assert found.route == "catalogue" and found.reply is not None
+    assert says in found.reply.text
+    assert "Rombach" not in found.reply.text
+
+
+def test_small_talk_is_answered_within_a_scope_too() -> None:
+    assert routed("hello", "2112.10752").route == "smalltalk"
+    mixed = routed("What is the noise?", "2112.10752", "2106.09685")
+    assert mixed.route == "answer" and mixed.scope.paper_ids == ("2112.10752", "2106.09685")

@@ -23,8 +23,8 @@ from rag.indexing.generation import CHROMA_FOLDER, CURRENT, KEYWORD_FILE, curren
 from rag.papers import Library, Paper
 from rag.retrieval.keyword import load_keyword_index, save_keyword_index
 from rag.retrieval.terms import terms
-from rag.selection.snapshot import PaperRecord
-from rag.settings import IndexingSettings
+from rag.sections import IndexingSettings
+from rag.selection.records import PaperRecord
 
 TESTS = Path(__file__).resolve().parent.parent
 
@@ -68,7 +68,7 @@ def test_good_and_bad_files_end_in_one_index_and_one_sum(tmp_path):
     }
     assert adds_up(summary)
     assert names == [path.name for path in files]
-    assert summary.lines()[0] == "3 indexed + 1 skipped + 4 failed = 8 files"
+    assert summary.lines()[0] == "3 indexed + 1 skipped + 4 failed = 8 inputs"
     assert any("the reader crashed: 1 (2301.00004.pdf)" in line for line in summary.lines())
     index = opened(tmp_path / "index", embedder)
     assert [paper.paper_id for paper in index.papers] == ["2301.00001", "2301.00003", "2301.00008"]

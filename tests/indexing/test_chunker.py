@@ -14,7 +14,7 @@ from rag.chunks import Chunk, page_at
 from rag.indexing.chunker import PARAGRAPH, chunk_paper, mean_overlap
 from rag.indexing.document import PaperText, Section
 from rag.indexing.sentences import sentence_spans
-from rag.settings import IndexingSettings
+from rag.sections import IndexingSettings
 
 count = StubEmbedder().count_tokens
 ALL = IndexingSettings(min_chunk_tokens=0)

@@ -12,14 +12,15 @@ from rag.errors import IndexUnavailableError
 from rag.indexing.digests import (
     Digest,
     digest_chunks,
-    embedding_text,
     load_vectors,
     read_digests,
     save_vectors,
     text_key,
 )
+from rag.indexing.search_texts import embedding_text, keyword_terms, late_text
 from rag.papers import Paper
 from rag.retrieval.late_interaction import quantise
+from rag.retrieval.terms import terms
 from rag.retrieval.vector_store import slot_of
 
 RECORD = {
@@ -53,7 +54,7 @@ def test_a_digest_is_a_chunk_a_paragraph_and_the_first_takes_the_abstract_slot()
     assert [chunk.section for chunk in chunks] == ["Summary", "Findings", "Limits"]
     assert {chunk.chunk_type for chunk in chunks} == {"digest"}
     assert [slot_of(chunk) for chunk in chunks] == ["abstracts", "passages", "passages"]
-    assert chunks[0].text.endswith("how far they do. Search terms: widget turning, WT.")
+    assert chunks[0].text == RECORD["paragraphs"][0]["text"]
     assert [(chunk.page_start, chunk.page_end) for chunk in chunks] == [
         (1, 4),
         (3, 3),
@@ -68,10 +69,17 @@ def test_a_digest_is_a_chunk_a_paragraph_and_the_first_takes_the_abstract_slot()
     )
 
 
-def test_the_title_stands_in_front_for_embedding_only():
-    chunk = digest_chunks(Digest.model_validate(RECORD), StubEmbedder())[1]
-    assert embedding_text(Paper("2301.00001", "Widgets"), chunk) == f"Widgets\n{chunk.text}"
-    assert "Widgets\n" not in chunk.text
+def test_title_and_names_are_searched_with_the_first_chunk_and_never_shown():
+    first, second, _ = digest_chunks(Digest.model_validate(RECORD), StubEmbedder())
+    plain = Paper("2301.00001", "Widgets")
+    named = Paper("2301.00001", "Widgets", names=("Wid5", "W"), search_terms=("w", "turning"))
+    assert embedding_text(plain, first) == f"Widgets\n{first.text}"
+    assert embedding_text(named, first) == f"Widgets (Wid5, W, turning)\n{first.text}"
+    assert embedding_text(named, second) == f"Widgets\n{second.text}"
+    assert late_text(named, first) == f"Widgets (Wid5, W, turning). {first.text}"
+    assert keyword_terms(named, second) == terms(second.text)
+    assert {"wid5", "turning"} <= set(keyword_terms(named, first))
+    assert "Wid5" not in first.text
 
 
 def write(directory, name, record):

@@ -24,7 +24,7 @@ from rag.indexing.generation import (
     write_atomically,
     writer_lock,
 )
-from rag.settings import IndexingSettings
+from rag.sections import IndexingSettings
 
 
 def test_a_generation_holds_what_its_manifest_says(tmp_path):

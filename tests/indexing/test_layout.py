@@ -12,7 +12,7 @@ from rag.indexing.layout import read_in_order
 from rag.indexing.paragraphs import Paragraph, build_paragraphs
 from rag.indexing.pdf import read_pdf
 from rag.indexing.style import body_style
-from rag.indexing.text_cleaning import count_words
+from rag.text_cleaning import count_words
 
 LEFT, RIGHT = 54.0, 315.0
 COLUMN = "the widget of row {} is turned until the gauge reads"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rag.indexing.document import PaperText, Stamp
 from rag.indexing.paper_facts import PaperFacts, paper_of_pdf
 from rag.papers import Library, Paper
-from rag.selection.snapshot import PaperRecord
+from rag.selection.records import PaperRecord
 
 LONG = "This abstract is long enough to be one. " * 6
 STAMP = Stamp("2301.00001", "v2", "cs.LG", "2023-01-03")

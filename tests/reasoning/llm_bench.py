@@ -17,7 +17,8 @@ from rag.reasoning.protocol import (
     QueryPlan,
     Turn,
 )
-from rag.settings import ReasoningSettings, Settings
+from rag.sections import ReasoningSettings
+from rag.settings import Settings
 
 PLAN = QueryPlan("How fast is LoRA?", ("LoRA speed",))
 ENOUGH = InformationCheck(True, (), (1, 2), "")

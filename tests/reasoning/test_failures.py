@@ -16,7 +16,8 @@ from rag.errors import ProviderError
 from rag.reasoning.failures import SENTENCES, kind_of, refused_feature, retry_after
 from rag.reasoning.llm import make_llm_reasoner
 from rag.reasoning.protocol import CallMeter, CancelToken, InformationCheck, QueryPlan, Turn
-from rag.settings import ReasoningSettings, Settings
+from rag.sections import ReasoningSettings
+from rag.settings import Settings
 
 CANARY = "sk-test-AAAABBBBCCCC1234"
 

@@ -12,7 +12,8 @@ from stub_llm import Reply, Seen, error_reply
 from rag.errors import ProviderError
 from rag.reasoning import calls
 from rag.reasoning.llm import make_llm_reasoner
-from rag.settings import ReasoningSettings, Settings
+from rag.sections import ReasoningSettings
+from rag.settings import Settings
 
 from .llm_bench import PLAN, Make, Start, answer, passages, turn_of
 

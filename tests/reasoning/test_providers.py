@@ -16,7 +16,8 @@ from rag.reasoning.providers import (
     known_providers,
     normalise_base_url,
 )
-from rag.settings import ReasoningSettings, RerankingSettings, Settings
+from rag.sections import ReasoningSettings, RerankingSettings
+from rag.settings import Settings
 
 
 def chosen(environ: dict[str, str], **settings: object):

@@ -13,7 +13,7 @@ from rag.chunks import Chunk, page_at
 from rag.indexing.chunker import PARAGRAPH, chunk_paper
 from rag.indexing.document import PaperText, Section
 from rag.retrieval.context import Context, expand, separator
-from rag.settings import IndexingSettings
+from rag.sections import IndexingSettings
 
 BODY = " ".join(
     f"Sentence {number} says that trial {number} of the widget went well."

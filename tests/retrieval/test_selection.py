@@ -27,7 +27,7 @@ from rag.retrieval.selection import (
     room_for,
     take_turns,
 )
-from rag.settings import RerankingSettings, RetrievalSettings
+from rag.sections import RerankingSettings, RetrievalSettings
 
 BARS = Bars(bar=0.5, strict_bar=0.8, floor_minimum=0.2, evidence_floor=0.5)
 SETTINGS = RerankingSettings()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.indexing.text_cleaning import clean_text, count_words, join_hyphenated
+from rag.text_cleaning import clean_text, count_words, join_hyphenated
 
 
 def test_c01_ligatures_are_expanded_and_exponents_kept() -> None:
