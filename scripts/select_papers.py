@@ -66,7 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
         source = open_arxiv_api(settings)
     else:
         source = SnapshotSource(arguments.snapshot)
-    selection = select_papers(plan, excluded, source)
+    try:
+        selection = select_papers(plan, excluded, source)
+    finally:
+        source.close()
     if arguments.explain:
         parts = split_version(arguments.explain)
         print(explain(parts[0] if parts else arguments.explain, selection))

@@ -48,3 +48,10 @@ def extract_slowly(path: Path) -> PaperText:
     """The same, a quarter of a second later."""
     time.sleep(0.25)
     return extract_text(path)
+
+
+def extract_unless_scanned(path: Path) -> PaperText:
+    """The same for a file that begins as a PDF does; one that holds "SCAN" has no text layer."""
+    if "SCAN" in path.read_text(encoding="utf-8"):
+        raise UnreadablePaperError(f"{path.name} has no text layer.", reason="no text layer")
+    return extract_text(path)

@@ -8,11 +8,17 @@ from rag.results import NearestPaper
 from rag.retrieval.candidate import Candidate
 
 NOT_COVERED = "The library does not cover this."
+NOT_IN_SCOPE = "The selected papers do not cover this."
 
 
-def refusal_text(pool: Sequence[Candidate]) -> str:
-    """One or two sentences: not covered, and the nearest topic that the library does hold."""
+def refusal_text(pool: Sequence[Candidate], *, scoped: bool) -> str:
+    """One or two sentences: not covered, and the nearest topic that the library does hold.
+
+    ``scoped`` says that only some papers were searched: then nothing is said of the others.
+    """
     near = nearest_papers(pool, most=1)
+    if scoped:
+        return NOT_IN_SCOPE
     if not near:
         return NOT_COVERED
     topic = near[0].topic

@@ -25,7 +25,7 @@ def synthesizer_node(state: AgentState, runtime: Run) -> Update:
         route = "answer" if check.sufficient else "partial"
         if not evidence:
             route = "refusal"
-            text = refusal_text(state.get("pool", []))
+            text = refusal_text(state.get("pool", []), scoped=state["scope"].restricted)
             report.emit(TokenPayload(text=stream.feed(text) + stream.finish()))
         else:
             _write(state["plan"], check, evidence, stream, context, report.emit)

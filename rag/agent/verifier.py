@@ -49,7 +49,7 @@ def verifier_node(state: AgentState, runtime: Run) -> Update:
 
 def _refused(state: AgentState, report: StageReport) -> Update:
     """A refusal in our words, in place of a draft that cites nothing or of which nothing held."""
-    text = refusal_text(state.get("pool", []))
+    text = refusal_text(state.get("pool", []), scoped=state["scope"].restricted)
     changed = text if text != state["final_answer"] else None
     report.payload = VerifyPayload(
         supported=0, partly=0, unsupported=0, sentences=(), answer=changed

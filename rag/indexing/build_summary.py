@@ -13,6 +13,7 @@ class BuildSummary:
 
     inputs: int = 0
     indexed: int = 0
+    removed: int = 0
     skipped: dict[str, list[str]] = field(default_factory=dict)
     failed: dict[str, list[str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -49,6 +50,8 @@ class BuildSummary:
             for reason, names in sorted(reasons.items()):
                 shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
                 lines.append(f"  {kind}, {reason}: {len(names)} ({shown})")
+        if self.removed:
+            lines.append(f"  removed from the index: {self.removed}")
         lines += [f"  note: {note}" for note in self.notes]
         lines.append(f"mean overlap between neighbouring chunks: {self.overlap:.1%}")
         if self.manifest:

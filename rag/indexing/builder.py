@@ -47,13 +47,16 @@ def build_index(
     extract: Extract,
     progress: Progress = lambda name: None,
     short_papers: Sequence[ShortPaper] = (),
+    fallbacks: Mapping[str, ShortPaper] | None = None,
+    drop: frozenset[str] = frozenset(),
 ) -> BuildSummary:
     """Index ``files`` below ``root`` and make the result the live generation.
 
     A paper that the live or an interrupted generation already holds is skipped; full text takes
     the place of a digest or an abstract. ``extract`` runs in a process of its own for each file
     and is ended after ``settings.seconds_per_file``; ``progress`` is called with the name of each
-    finished file. ``short_papers`` stand for papers of which there is no PDF.
+    finished file. ``short_papers`` stand for papers of which there is no PDF, ``fallbacks`` for
+    papers whose PDF turns out to be unreadable; ``drop`` are papers to remove.
     Raises ``IndexUnavailableError`` when another process writes ``root`` or nothing was indexed.
     """
     started = time.monotonic()
@@ -63,9 +66,11 @@ def build_index(
         table = ChunkTable(building, create=True)
         try:
             summary = BuildSummary(inputs=len(files) + len(short_papers))
+            summary.removed = table.remove_papers(drop)
             todo = _unfinished(files, _in_full(table), summary)
             _index_files(todo, table, facts, embedder, late, settings, extract, progress, summary)
-            _index_short(short_papers, table, embedder, late, progress, summary)
+            stand_ins = _stand_ins(fallbacks or {}, files, table, summary)
+            _index_short([*short_papers, *stand_ins], table, embedder, late, progress, summary)
             summary.chunks = table.count()
             summary.overlap = _overlap(table)
         finally:
@@ -171,6 +176,23 @@ def _in_full(table: ChunkTable) -> set[str]:
     return {paper.paper_id for paper in table.papers() if paper.holding == "full_text"}
 
 
+def _stand_ins(
+    fallbacks: Mapping[str, ShortPaper],
+    files: Sequence[Path],
+    table: ChunkTable,
+    summary: BuildSummary,
+) -> list[ShortPaper]:
+    """The digests or abstracts of papers whose file did not become a paper."""
+    lost = sorted({file_paper_id(path) for path in files} - _in_full(table))
+    found = [fallbacks[paper_id] for paper_id in lost if paper_id in fallbacks]
+    summary.inputs += len(found)
+    summary.notes += [
+        f"{short.paper.paper_id}: its {short.paper.holding} stands in for an unreadable PDF"
+        for short in found
+    ]
+    return found
+
+
 def _index_short(
     short_papers: Sequence[ShortPaper],
     table: ChunkTable,
@@ -235,7 +257,7 @@ def _seal_if_changed(
     building: Path, root: Path, key: str, embedder: Embedder, summary: BuildSummary
 ) -> IndexManifest:
     """Seal the work, or throw it away when nothing came in beside what is live."""
-    if not summary.indexed:
+    if not summary.indexed and not summary.removed:
         manifest = whole_manifest(root, embedder)
         if manifest and (manifest.settings_hash, manifest.chunks) == (key, summary.chunks):
             shutil.rmtree(building, ignore_errors=True)

@@ -96,6 +96,18 @@ class ChunkTable:
                 f"INSERT INTO chunks ({_COLUMNS}, vector) VALUES ({', '.join('?' * 12)})", rows
             )
 
+    def remove_papers(self, paper_ids: Iterable[str]) -> int:
+        """Remove papers with all their chunks; returns how many were held."""
+        removed = 0
+        with self._lock, self._connection:
+            for paper_id in paper_ids:
+                self._connection.execute("DELETE FROM chunks WHERE paper_id = ?", (paper_id,))
+                found = self._connection.execute(
+                    "DELETE FROM papers WHERE paper_id = ?", (paper_id,)
+                )
+                removed += found.rowcount
+        return removed
+
     def papers(self) -> list[Paper]:
         """All papers, ordered by id."""
         rows = self._all("SELECT record FROM papers ORDER BY paper_id")

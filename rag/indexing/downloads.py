@@ -14,13 +14,14 @@ import httpx
 from rag.errors import SourceUnavailableError
 from rag.papers import Paper, is_paper_id
 from rag.sections import FetchingSettings
-from rag.selection.polite_client import PoliteClient, TransientError
+from rag.selection.polite_client import NonsenseError, PoliteClient
 
 logger = logging.getLogger(__name__)
 Progress = Callable[[str], None]
 _MARK = b"%PDF-"
 _HEAD = 1024  # readers of PDFs accept the mark anywhere in the first 1,024 bytes
 _PART = ".part"
+MOST_BROKEN = 3
 
 
 class Outcome(StrEnum):
@@ -31,6 +32,7 @@ class Outcome(StrEnum):
     WITHDRAWN = "withdrawn"
     MISSING = "no PDF on arXiv"
     TOO_LARGE = "larger than the limit"
+    BROKEN = "not a usable PDF"
 
 
 @dataclass
@@ -79,30 +81,35 @@ def download_pdfs(
 ) -> DownloadSummary:
     """Fetch what is not in ``folder`` yet.
 
-    A withdrawn paper is skipped and not asked for. The run stops, with the reason in the summary,
-    when the host refuses (403, a page instead of a PDF) or stays down; the next run goes on from
-    there, since whole files are never fetched again.
+    A withdrawn paper is skipped and not asked for. A paper whose answer stays unusable is counted
+    and left for the next run; three of them in a row mean the host. The run stops, with the
+    reason in the summary, when the host refuses (403, a page instead of a PDF) or stays down; the
+    next run goes on from there, since whole files are never fetched again.
     """
     wanted = list(papers)
     summary = DownloadSummary(wanted=len(wanted))
+    broken = 0
     for paper in wanted:
         path = pdf_path(folder, paper.paper_id)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if paper.paper_id in withdrawn:
-                # A file of an earlier run must not stand in for a paper that was taken back.
-                path.unlink(missing_ok=True)
                 outcome = Outcome.WITHDRAWN
             elif is_whole_pdf(path):
                 outcome = Outcome.HELD
             else:
                 outcome = _fetch(paper, path, client, settings)
         except SourceUnavailableError as error:
-            summary.stopped = str(error)
-            break
+            broken += 1
+            if not isinstance(error.__cause__, NonsenseError) or broken == MOST_BROKEN:
+                summary.stopped = str(error)
+                break
+            outcome = Outcome.BROKEN
         except OSError as error:
             summary.stopped = f"The folder for PDFs cannot be written ({error.strerror})."
             break
+        if outcome is Outcome.FETCHED:
+            broken = 0
         summary.outcomes[paper.paper_id] = outcome
         progress(paper.paper_id)
     return summary
@@ -166,8 +173,8 @@ def _check(response: httpx.Response, head: bytes, size: int, paper_id: str) -> N
                 f"arXiv sent a web page instead of the PDF of {paper_id} (a check for robots, or "
                 "a notice). Wait some hours and run the same command again; it goes on there."
             )
-        raise TransientError("the answer is not a PDF")
+        raise NonsenseError("the answer is not a PDF")
     promised = response.headers.get("Content-Length", "")
     encoded = response.headers.get("Content-Encoding", "identity") != "identity"
     if promised.isdecimal() and not encoded and int(promised) != size:
-        raise TransientError(f"{size} of {promised} bytes came")
+        raise NonsenseError(f"{size} of {promised} bytes came")

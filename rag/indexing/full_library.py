@@ -10,7 +10,7 @@ from rag.errors import IndexUnavailableError, InvalidSettingError, SourceUnavail
 from rag.indexing.build_summary import BuildSummary
 from rag.indexing.builder import build_index
 from rag.indexing.digests import read_digests
-from rag.indexing.downloads import DownloadSummary, download_pdfs, is_whole_pdf, pdf_path
+from rag.indexing.downloads import DownloadSummary, Outcome, download_pdfs, is_whole_pdf, pdf_path
 from rag.indexing.extraction_pool import Extract
 from rag.indexing.paper_facts import PaperFacts
 from rag.indexing.short_papers import short_papers
@@ -56,7 +56,9 @@ class LibrarySummary:
     @property
     def complete(self) -> bool:
         """Whether nothing is left to fetch."""
-        return not self.problems and not (self.downloads and self.downloads.stopped)
+        if self.downloads and (self.downloads.stopped or self.downloads.count(Outcome.BROKEN)):
+            return False
+        return not self.problems
 
     def lines(self) -> list[str]:
         """The summary for a terminal."""
@@ -119,7 +121,7 @@ def build_library(
         client.close()
     kept = [paper for paper in plan.papers if paper.paper_id not in withdrawn]
     try:
-        build = _index(plan, kept, records, settings, builders, progress)
+        build = _index(plan, kept, records, settings, builders, progress, frozenset(withdrawn))
     except IndexUnavailableError as error:
         stopped = downloads.lines()[1:] if downloads else []
         raise IndexUnavailableError(
@@ -162,17 +164,19 @@ def _index(
     settings: Settings,
     builders: Builders,
     progress: Progress,
+    drop: frozenset[str],
 ) -> BuildSummary:
     paths = {} if plan.abstracts_only else _pdfs(papers, plan.pdf_dir)
     digests = read_digests(settings.corpus_dir / "starter")
     short, missing = short_papers(
-        [paper for paper in papers if paper.paper_id not in paths],
+        papers,
         {digest.paper_id: digest for digest in digests},
         records,
         builders.embedder,
         settings.indexing,
         prefer="abstract" if plan.abstracts_only else "digest",
     )
+    by_id = {found.paper.paper_id: found for found in short}
     summary = build_index(
         sorted(paths.values()),
         plan.index,
@@ -182,9 +186,11 @@ def _index(
         settings.indexing,
         builders.extract,
         lambda name: progress("index", name),
-        short,
+        [found for paper_id, found in by_id.items() if paper_id not in paths],
+        {paper_id: found for paper_id, found in by_id.items() if paper_id in paths},
+        drop,
     )
-    for paper_id in missing:
+    for paper_id in sorted(set(missing) - set(paths)):
         summary.inputs += 1
         summary.skip("neither PDF nor abstract", paper_id)
     return summary

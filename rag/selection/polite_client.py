@@ -42,6 +42,10 @@ class TransientError(Exception):
         self.retry_after = retry_after
 
 
+class NonsenseError(TransientError):
+    """An answer that is not what was asked for: this one address may be at fault, not the host."""
+
+
 @dataclass(frozen=True)
 class Clock:
     """Time, replaceable in tests."""

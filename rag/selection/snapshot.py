@@ -86,6 +86,9 @@ class SnapshotSource:
         self.name = f"the snapshot {path.name}"
         self.once = True
 
+    def close(self) -> None:
+        """Nothing stays open."""
+
     def records(self, topics: Sequence[Topic]) -> Iterator[PaperRecord]:
         """All records; the selector looks for what the topics want."""
         return read_records(self.path)

@@ -29,6 +29,10 @@ class PaperSource(Protocol):
         is most of a file of two million records."""
         ...
 
+    def close(self) -> None:
+        """Release the connection, if there is one."""
+        ...
+
     def records(self, topics: Sequence[Topic]) -> Iterator[PaperRecord]:
         """The records."""
         ...

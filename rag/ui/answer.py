@@ -8,7 +8,7 @@ from rag.ui.markup import MISSING_WORDS, Marks, render_blocks
 
 _TEACHING_ROUTES = frozenset({"refusal"})
 _PLAIN_ROUTES = frozenset({"catalogue", "smalltalk", "clarify", "invalid", "error"})
-_NOT_COVERED = "The library does not cover this"
+_REFUSALS = ("The library does not cover this", "The selected papers do not cover this")
 _WITHOUT_MODEL = "extractive · no language model"
 
 
@@ -68,8 +68,9 @@ def _finished(result: Result) -> str:
     parts = [f'<div class="by">{"".join(_pills(result))}</div>']
     if result.route in _TEACHING_ROUTES:
         # The heading says it once; what the text adds to it stands under it.
-        parts.append(f'<h2 class="refused">{_NOT_COVERED}</h2>')
-        rest = result.answer.removeprefix(f"{_NOT_COVERED}.").strip()
+        heading = next((one for one in _REFUSALS if result.answer.startswith(one)), _REFUSALS[0])
+        parts.append(f'<h2 class="refused">{heading}</h2>')
+        rest = result.answer.removeprefix(f"{heading}.").strip()
         body = render_blocks(rest, Marks(titles=titles))
     else:
         body = render_blocks(result.answer, Marks(result.sentences, titles))

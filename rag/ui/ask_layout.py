@@ -9,6 +9,7 @@ import gradio as gr
 from rag.settings import Settings
 from rag.ui.answer import render_answer
 from rag.ui.knobs import KnobInput, build_knobs
+from rag.ui.library_scope import PLACEHOLDER
 from rag.ui.panel import render_panel, render_status
 from rag.ui.run import LiveRun
 from rag.ui.sources import COLUMNS, render_sources
@@ -28,6 +29,11 @@ class AskLayout:
 
     def __init__(self, settings: Settings, examples: Sequence[str]) -> None:
         with gr.Column(elem_classes=["card", "ask-card"]):
+            with gr.Row(visible=False, elem_classes=["scope-row"]) as self.scope_row:
+                self.scope_chip = gr.HTML("")
+                self.unlimit = gr.Button(
+                    "Remove: ask all papers", elem_id="unlimit", size="sm", min_width=0
+                )
             with gr.Row(elem_classes=["ask-row"]):
                 self.question = gr.Textbox(
                     label="Your question",
@@ -35,7 +41,7 @@ class AskLayout:
                     container=False,
                     lines=1,
                     max_lines=5,
-                    placeholder="Ask about AI and machine learning research",
+                    placeholder=PLACEHOLDER,
                     elem_id="question",
                     html_attributes=gr.InputHTMLAttributes(enterkeyhint="search"),
                 )

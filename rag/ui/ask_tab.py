@@ -11,13 +11,14 @@ from typing import Any
 import gradio as gr
 
 from rag.errors import RagError
-from rag.results import AskRequest, TurnRecord
+from rag.results import AskRequest, Scope, TurnRecord
 from rag.settings import Settings
 from rag.ui.answer import render_answer, render_problem
 from rag.ui.ask_layout import EXAMPLES, AskLayout
 from rag.ui.engine_view import EngineView
 from rag.ui.history import remember, render_history
 from rag.ui.knobs import changed_settings
+from rag.ui.library_scope import PLACEHOLDER, PaperScope, render_scope
 from rag.ui.panel import begin, render_panel, render_status, stop
 from rag.ui.run import LiveRun, follow
 from rag.ui.sources import render_sources, sources_frame
@@ -31,10 +32,28 @@ Update = dict[Any, Any]
 
 @dataclass(frozen=True)
 class AskTab:
-    """The components that the page wires up on load."""
+    """The components that the page wires up on load, and those that other tabs limit."""
 
     question: gr.Textbox
     advanced: gr.Accordion
+    layout: AskLayout
+    scope: gr.State
+
+    @property
+    def limited_outputs(self) -> list[Any]:
+        """What ``limited_to`` writes to."""
+        ui = self.layout
+        return [self.scope, ui.scope_row, ui.scope_chip, ui.question]
+
+    def limited_to(self, chosen: PaperScope | None) -> Update:
+        """Questions are limited to these papers, or to none, and the tab says so."""
+        ui = self.layout
+        return {
+            self.scope: chosen,
+            ui.scope_row: gr.Row(visible=chosen is not None),
+            ui.scope_chip: render_scope(chosen),
+            ui.question: gr.Textbox(placeholder=chosen.placeholder if chosen else PLACEHOLDER),
+        }
 
 
 def build_ask_tab(
@@ -51,9 +70,18 @@ def build_ask_tab(
     turns = gr.State([])
     live = gr.State(LiveRun())
     halted = gr.State(-1.0)
+    tab = AskTab(ui.question, ui.advanced, ui, gr.State(None))
 
-    def run(question: str, history: list[TurnRecord], *values: object) -> Iterator[Update]:
-        yield from _answer(engine, settings, ui, turns, live, question or "", history, values)
+    def run(
+        question: str, history: list[TurnRecord], chosen: PaperScope | None, *values: object
+    ) -> Iterator[Update]:
+        request = AskRequest(
+            question=question or "",
+            history=_recent(history, settings),
+            scope=chosen.scope if chosen else Scope(),
+            settings=changed_settings(ui.knobs, values),
+        )
+        yield from _answer(engine, settings, ui, turns, live, request, history)
 
     def waiting(run_so_far: LiveRun) -> Update:
         return _waiting(ui, live, run_so_far)
@@ -75,7 +103,8 @@ def build_ask_tab(
         return {
             turns: [],
             live: LiveRun(),
-            ui.question: "",
+            **tab.limited_to(None),
+            ui.question: gr.Textbox("", placeholder=PLACEHOLDER),
             **_cleared(ui, LiveRun()),
             **_history_update(ui, []),
         }
@@ -93,7 +122,7 @@ def build_ask_tab(
         **quiet,
     ).then(
         run,
-        inputs=[ui.question, turns, *(item.component for item in ui.knobs)],
+        inputs=[ui.question, turns, tab.scope, *(item.component for item in ui.knobs)],
         outputs=everything,
         concurrency_limit=settings.serving.concurrency,
         concurrency_id="ask",
@@ -118,7 +147,7 @@ def build_ask_tab(
     ).then(_pause, **quiet).then(confirm, inputs=[live, halted], outputs=everything, **quiet)
     ui.fresh.click(
         forget,
-        outputs=[*everything, ui.question],
+        outputs=[*everything, *tab.limited_outputs],
         cancels=[asking],
         **quiet,
     )
@@ -129,7 +158,15 @@ def build_ask_tab(
         outputs=[ui.question],
         **quiet,
     ).then(None, js="() => document.querySelector('#ask')?.click()", api_visibility="private")
-    return AskTab(ui.question, ui.advanced)
+    ui.unlimit.click(lambda: tab.limited_to(None), outputs=tab.limited_outputs, **quiet).then(
+        None, js="() => window.focusSoon('#question textarea')", api_visibility="private"
+    )
+    return tab
+
+
+def _recent(history: list[TurnRecord], settings: Settings) -> tuple[TurnRecord, ...]:
+    turns = settings.agent.history_turns
+    return tuple(history[-turns:]) if turns else ()
 
 
 def _answer(
@@ -138,17 +175,9 @@ def _answer(
     ui: AskLayout,
     turns: gr.State,
     live: gr.State,
-    question: str,
+    request: AskRequest,
     history: list[TurnRecord],
-    values: Sequence[object],
 ) -> Iterator[Update]:
-    request = AskRequest(
-        question=question,
-        history=tuple(
-            history[-settings.agent.history_turns :] if settings.agent.history_turns else ()
-        ),
-        settings=changed_settings(ui.knobs, values),
-    )
     shown = LiveRun()
     try:
         for now in follow(engine, request):

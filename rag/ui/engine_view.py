@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from rag.agent.events import Event
+from rag.cards import PaperCard
 from rag.papers import Library
 from rag.results import AskRequest, LibraryFacts
 
@@ -17,7 +18,16 @@ class EngineView(Protocol):
 
     @property
     def library(self) -> Library:
-        """All papers, whether indexed or only known by name."""
+        """All papers that can be searched."""
+        ...
+
+    @property
+    def catalogue(self) -> Library:
+        """All listed papers: the searchable ones and those known by their facts only."""
+        ...
+
+    def card(self, paper_id: str) -> PaperCard | None:
+        """Everything known about one listed paper; None when it is not listed."""
         ...
 
     @property

@@ -1,146 +1,153 @@
-"""LibraryTab: the corpus as a table that can be filtered."""
+"""LibraryTab: every listed paper in a table that can be filtered, with a card for each."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import gradio as gr
 import pandas as pd
 
-from rag.papers import Library, Paper
+from rag.ui.ask_tab import AskTab
 from rag.ui.engine_view import EngineView
-from rag.ui.escape import clean, markdown_link, markdown_text, shorten, text
+from rag.ui.escape import text
+from rag.ui.library_card import render_card
+from rag.ui.library_layout import LibraryLayout
+from rag.ui.library_plots import render_plots
+from rag.ui.library_rows import COLUMNS, HOLDINGS, ID_COLUMN, TIERS, LibraryRows, PaperFilter
+from rag.ui.library_scope import PaperScope, Selection, filtered_papers, one_paper, select_papers
 
-COLUMNS = ("Title", "Authors", "Year", "Topic", "Tier", "Holds")
-HOLDINGS = {"full_text": "full text", "digest": "digest", "metadata": "metadata only"}
-TIERS = {"hand_picked": "hand-picked", "fill": "fill"}
-_AUTHORS_SHOWN = 4
-_TITLE_SHOWN = 240
+Update = dict[Any, Any]
 
-
-@dataclass(frozen=True)
-class PaperFilter:
-    """What the visitor narrows the table to; empty fields narrow nothing."""
-
-    words: str = ""
-    topics: tuple[str, ...] = ()
-    first_year: int | None = None
-    last_year: int | None = None
-    tier: str = ""
+# Outside the queue: a filter must not wait behind questions that take seconds.
+_QUIET: dict[str, Any] = {
+    "queue": False,
+    "show_progress": "hidden",
+    "api_visibility": "private",
+}
 
 
-def library_frame(library: Library) -> pd.DataFrame:
-    """All papers, newest first, with a hidden ``_text`` of title, authors and id for the filter."""
-    rows = [_row(paper) for paper in library]
-    frame = pd.DataFrame(rows, columns=[*COLUMNS, "_text", "_year"])
-    return frame.sort_values("_year", ascending=False, kind="stable", na_position="last")
-
-
-def _row(paper: Paper) -> tuple[object, ...]:
-    return (
-        markdown_link(paper.abs_url, shorten(paper.title, _TITLE_SHOWN)),
-        authors_line(paper.authors),
-        str(paper.year or ""),
-        markdown_text(paper.topic or "–"),
-        TIERS[paper.tier],
-        HOLDINGS[paper.holding],
-        clean(" ".join([paper.title, *paper.authors, paper.paper_id])).casefold(),
-        paper.year,
-    )
-
-
-def authors_line(authors: tuple[str, ...]) -> str:
-    """The first authors and how many follow."""
-    names = [shorten(author, 60) for author in authors]
-    if not names:
-        return "–"
-    if len(names) <= _AUTHORS_SHOWN + 1:
-        return markdown_text(", ".join(names))
-    rest = len(names) - _AUTHORS_SHOWN
-    return f"{markdown_text(', '.join(names[:_AUTHORS_SHOWN]))} and {rest} more"
-
-
-def filter_frame(frame: pd.DataFrame, wanted: PaperFilter) -> pd.DataFrame:
-    """The rows that pass; every word must occur somewhere in title, authors or id."""
-    keep = pd.Series(True, index=frame.index)
-    for word in clean(wanted.words).casefold().split()[:12]:
-        keep &= frame["_text"].str.contains(word, regex=False)
-    if wanted.topics:
-        keep &= frame["Topic"].isin([markdown_text(topic) for topic in wanted.topics])
-    if wanted.first_year is not None:
-        keep &= frame["_year"] >= wanted.first_year
-    if wanted.last_year is not None:
-        keep &= frame["_year"] <= wanted.last_year
-    if wanted.tier in TIERS:
-        keep &= frame["Tier"] == TIERS[wanted.tier]
-    return frame[keep]
-
-
-def render_counts(frame: pd.DataFrame, total: int) -> str:
-    """One line: how many are shown, and what the library holds of them."""
-    held = frame["Holds"].value_counts()
+def render_counts(found: pd.DataFrame, total: int, selection: Selection) -> str:
+    """How many are shown, what the library holds of them, and what can be asked of them."""
+    held = found["Holds"].value_counts()
     parts = [f"{held[name]:,} {name}" for name in HOLDINGS.values() if name in held]
-    shown = f"{len(frame):,} of {total:,} papers" if len(frame) != total else f"{total:,} papers"
-    picked = int((frame["Tier"] == TIERS["hand_picked"]).sum())
+    shown = f"{len(found):,} of {total:,} papers" if len(found) != total else f"{total:,} papers"
+    picked = int((found["Tier"] == TIERS["hand_picked"]).sum())
+    facts = [f"{picked:,} hand-picked", *parts] if len(found) else []
+    line = " · ".join([f"<b>{shown}</b>", *map(text, facts)])
+    hint = selection.why_not or selection.note
     return (
-        f'<p class="counts" role="status"><b>{shown}</b> · {picked:,} hand-picked · '
-        f"{text(' · '.join(parts) or 'nothing held')}</p>"
+        f'<div class="counts" role="status"><p>{line}</p>'
+        f'<p class="hint">{text(hint) or "Choose a row to open its card."}</p></div>'
     )
 
 
-def build_library_tab(engine: EngineView, tab: gr.Tab) -> None:
+def make_filter(
+    words: str | None,
+    topics: list[str] | None,
+    first: int | None,
+    last: int | None,
+    tier: str | None,
+    holding: str | None,
+    sort: str | None,
+) -> PaperFilter:
+    """A filter from what the components send; anything may be missing."""
+    return PaperFilter(
+        words or "",
+        tuple(topics or ()),
+        first or None,
+        last or None,
+        tier or "",
+        holding or "",
+        sort or "newest",
+    )
+
+
+class LibraryTab:
+    """What the tab's events do; one for all sessions, so it keeps nothing but the rows."""
+
+    def __init__(self, engine: EngineView, ui: LibraryLayout, ask: AskTab, tabs: gr.Tabs) -> None:
+        self._engine, self._ui, self._ask, self._tabs = engine, ui, ask, tabs
+        self._rows = LibraryRows(engine)
+
+    def show(self, *values: Any) -> Update:
+        """The table, its counts and its plots for the filters."""
+        ui, everything = self._ui, self._rows.frame
+        found = self._rows.find(make_filter(*values))
+        selection = select_papers(found, everything)
+        return {
+            ui.counts: render_counts(found, len(everything), selection),
+            ui.plots: render_plots(found, everything),
+            ui.table: found[list(COLUMNS)],
+            ui.ask_these: gr.Button(selection.button, interactive=bool(selection.paper_ids)),
+        }
+
+    def open_row(self, event: gr.SelectData) -> tuple[object, ...]:
+        """The card of the chosen row, which is known by the id that stands in it.
+
+        Its number would be wrong after sorting in the browser.
+        """
+        row = event.row_value
+        return self.open(row[ID_COLUMN] if isinstance(row, list) and len(row) > ID_COLUMN else "")
+
+    def open_similar(self, event: gr.EventData) -> tuple[object, ...]:
+        """The card of a paper that another card names."""
+        return self.open((event._data or {}).get("paper"))
+
+    def open(self, paper_id: object) -> tuple[object, ...]:
+        """Which paper is open, its card, and whether it can be asked about."""
+        card = self._engine.card(paper_id) if isinstance(paper_id, str) else None
+        searchable = card is not None and card.paper.searchable
+        return (
+            card.paper.paper_id if card else "",
+            render_card(card),
+            gr.Button("Ask about this paper", interactive=searchable),
+        )
+
+    def ask_about(self, paper_id: str) -> Update:
+        """The Ask tab, limited to the open paper."""
+        paper = self._engine.catalogue.get(paper_id)
+        return self._go(one_paper(paper) if paper and paper.searchable else None)
+
+    def ask_these(self, *values: Any) -> Update:
+        """The Ask tab, limited to the papers that pass the filters."""
+        wanted = make_filter(*values)
+        found = self._rows.find(wanted)
+        ids = select_papers(found, self._rows.frame).paper_ids
+        titles = found.loc[found["arXiv"].isin(ids), "Title"].tolist()
+        return self._go(filtered_papers(ids, titles, wanted) if ids else None)
+
+    def _go(self, chosen: PaperScope | None) -> Update:
+        if chosen is None:  # the buttons are off then, but an endpoint answers anybody
+            return {self._tabs: gr.skip()}
+        return {self._tabs: gr.Tabs(selected="ask"), **self._ask.limited_to(chosen)}
+
+
+def build_library_tab(engine: EngineView, tab: gr.Tab, ask: AskTab, tabs: gr.Tabs) -> None:
     """Lay the tab out inside the open Blocks; its rows are sent when it is first looked at."""
-    library = engine.library
-    years = sorted({paper.year for paper in library if paper.year})
-    choices = [("any", 0), *((str(year), year) for year in years)]
-    with gr.Column(elem_classes=["card", "library-card"]):
-        with gr.Row(elem_classes=["filters"]):
-            words = gr.Textbox(
-                label="Title, author or arXiv id", placeholder="e.g. LoRA, Vaswani, 1706.03762"
-            )
-            topics = gr.Dropdown(
-                choices=sorted(library.topics()), multiselect=True, label="Topics", value=[]
-            )
-            first = gr.Dropdown(choices=choices, value=0, label="From year")
-            last = gr.Dropdown(choices=choices, value=0, label="To year")
-            tier = gr.Dropdown(
-                choices=[("all", ""), *((name, key) for key, name in TIERS.items())],
-                value="",
-                label="Tier",
-            )
-        counts = gr.HTML("")
-        table = gr.Dataframe(
-            headers=list(COLUMNS),
-            datatype=["markdown", "markdown", "str", "markdown", "str", "str"],
-            latex_delimiters=[],
-            column_widths=[360, 240, 64, 206, 104, 110],
-            interactive=False,
-            wrap=True,
-            show_label=False,
-            buttons=[],
-            max_height=620,
-            elem_classes=["plain-table", "library-table"],
-        )
+    ui = LibraryLayout(engine.catalogue)
+    library = LibraryTab(engine, ui, ask, tabs)
+    opened, looked_at = gr.State(""), gr.State(False)
+    inputs: list[Any] = [ui.words, ui.topics, ui.first, ui.last, ui.tier, ui.holding, ui.sort]
+    shown = [ui.counts, ui.plots, ui.table, ui.ask_these]
 
-    def show(
-        words: str, topics: list[str], first: int, last: int, tier: str
-    ) -> tuple[str, pd.DataFrame]:
-        frame = library_frame(engine.library)
-        wanted = PaperFilter(
-            words or "", tuple(topics or ()), first or None, last or None, tier or ""
-        )
-        found = filter_frame(frame, wanted)
-        return render_counts(found, len(frame)), found[list(COLUMNS)]
+    def first_look(seen: bool, *values: Any) -> Update:
+        return {looked_at: True} if seen else {looked_at: True, **library.show(*values)}
 
-    inputs = [words, topics, first, last, tier]
-    # Outside the queue: a filter must not wait behind questions that take seconds.
+    tab.select(first_look, [looked_at, *inputs], [looked_at, *shown], **_QUIET)
     gr.on(
-        [tab.select, words.change, topics.change, first.change, last.change, tier.change],
-        show,
+        [item.change for item in inputs],
+        library.show,
         inputs=inputs,
-        outputs=[counts, table],
-        queue=False,
-        show_progress="hidden",
+        outputs=shown,
         trigger_mode="always_last",
-        api_visibility="private",
+        **_QUIET,
     )
+    card = [opened, ui.card, ui.ask_about]
+    focus_card = {"js": "() => window.focusSoon('.drawer .title')", "api_visibility": "private"}
+    ui.table.select(library.open_row, None, card, **_QUIET).then(None, **focus_card)
+    ui.card.click(library.open_similar, None, card, **_QUIET).then(None, **focus_card)
+    ui.close.click(lambda: ("", ""), None, [opened, ui.card], **_QUIET)
+    focus_box = {"js": "() => window.focusSoon('#question textarea')", "api_visibility": "private"}
+    target = [tabs, *ask.limited_outputs]
+    ui.ask_about.click(library.ask_about, [opened], target, **_QUIET).then(None, **focus_box)
+    ui.ask_these.click(library.ask_these, inputs, target, **_QUIET).then(None, **focus_box)

@@ -28,6 +28,53 @@
     card.scrollIntoView({ block: wide() ? "nearest" : "start", behavior: calm ? "auto" : "smooth" });
     card.focus({ preventScroll: true });
   };
+  // Focus goes to what an event brings, which may be mounted or shown a moment after it.
+  window.focusSoon = (selector, tries = 40) => {
+    const node = document.querySelector(selector);
+    if (node?.checkVisibility()) {
+      node.focus({ preventScroll: node.tabIndex < 0 });
+      node.closest(".drawer")?.scrollTo(0, 0); // another card begins at its beginning
+    }
+    if (document.activeElement !== node && tries > 0) {
+      setTimeout(() => window.focusSoon(selector, tries - 1), 25);
+    }
+  };
+  let row = null; // where the reader was in the table before a card was opened
+  const library = (event) => {
+    const cell = event.target.closest?.(".library-table .body-cell");
+    if (cell) row = cell;
+    const closes = event.target.closest?.("#close-card");
+    if (closes) window.focusSoon(row?.isConnected ? `[data-testid="${row.dataset.testid}"]`
+      : ".library-table [role=grid], .library-table table");
+    const opens = event.target.closest?.(".drawer .opens");
+    if (opens) {
+      const open = opens.getAttribute("aria-expanded") !== "true";
+      opens.setAttribute("aria-expanded", open);
+      opens.closest("tbody").querySelector(".said").hidden = !open;
+    }
+    const copies = event.target.closest?.(".drawer .copies");
+    if (copies) copy(copies.closest(".bibtex"));
+  };
+  const copy = async (place) => {
+    const [box, said] = [place.querySelector("textarea"), place.querySelector(".copied")];
+    let copied = true;
+    try {
+      await navigator.clipboard.writeText(box.value);
+    } catch {
+      box.select(); // without https there is no clipboard, but the older command may do
+      copied = document.execCommand("copy");
+    }
+    said.textContent = copied ? "Copied" : "Selected: press Ctrl+C";
+  };
+  document.addEventListener("click", library);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" || event.key === " ") {
+      const cell = event.target.closest?.(".library-table .body-cell");
+      if (cell) row = cell;
+    }
+    const drawer = document.querySelector(".drawer:has(.paper)");
+    if (event.key === "Escape" && drawer?.checkVisibility()) document.querySelector("#close-card").click();
+  });
   const start = () => {
     new MutationObserver(restore).observe(document.body, {
       childList: true, subtree: true, attributes: true, attributeFilter: ["open"],

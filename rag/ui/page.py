@@ -27,11 +27,11 @@ def build_page(engine: EngineView, settings: Settings) -> gr.Blocks:
     page = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True)
     with page:
         gr.HTML(_header(facts), elem_classes=["bare"])
-        with gr.Tabs(elem_classes=["main-tabs"]):
+        with gr.Tabs(elem_classes=["main-tabs"]) as tabs:
             with gr.Tab("Ask", id="ask"):
                 ask = build_ask_tab(engine, settings)
             with gr.Tab("Library", id="library") as library_tab:
-                build_library_tab(engine, library_tab)
+                build_library_tab(engine, library_tab, ask, tabs)
             with gr.Tab("How it works", id="method"):
                 build_method_tab(engine, settings)
         gr.HTML(_footer(facts), elem_classes=["bare"])
@@ -76,9 +76,9 @@ def _header(facts: LibraryFacts) -> str:
         # A digest tells which pages a paragraph reports on, and not every paragraph has some.
         shown = "Every claim shows its source."
         banner = (
-            f'<p class="banner"><b>Starter library.</b> These answers come from digests of '
-            f"{facts.papers:,} papers, written for this project. The full library: "
-            "<code>python scripts/build_index.py</code></p>"
+            f'<p class="banner"><b>Starter library.</b> Answers come from digests of '
+            f"{facts.papers:,} papers; all {facts.listed:,} are listed in the Library tab. To ask "
+            "about the full texts: <code>python scripts/build_index.py</code></p>"
         )
     return (
         f'<header class="top"><h1>{TITLE}</h1><span class="sub">Ask {facts.papers:,} AI and ML '

@@ -346,15 +346,14 @@ def test_an_interrupted_download_leaves_nothing(bench, monkeypatch):
     assert bench.run().count(Outcome.FETCHED) == 6
 
 
-def test_a_withdrawn_paper_is_not_asked_for_and_its_old_file_is_gone(stub, bench):
-    """C30."""
+def test_a_withdrawn_paper_is_not_asked_for(stub, bench):
+    """C30; a file of an earlier run stays where it is and is not used (test_full_library)."""
     bench.run(IDS[:2])
     before = len(stub.seen)
     stub.on(path_of(IDS[1]), missing())
     summary = bench.run(withdrawn=(IDS[1], IDS[4], "2399.99999"))
     assert summary.lines() == ["3 downloaded + 1 already there + 2 withdrawn = 6 papers"]
     assert stub.pdfs_asked[before:] == [IDS[2], IDS[3], IDS[5]]
-    assert f"{IDS[1]}.pdf" not in bench.files
 
 
 @pytest.mark.parametrize("where", ["the folder", "above it"])
@@ -394,3 +393,18 @@ def test_nothing_wanted_is_nothing_done(stub, bench):
     bench.stack.callback(client.close)
     assert download_pdfs([], bench.folder, client, settings).lines() == ["0 = 0 papers"]
     assert stub.seen == []
+
+
+def test_one_paper_that_stays_unusable_does_not_stop_the_others(stub, bench):
+    stub.always(path_of(IDS[1]), sends(b"garbage, not a paper"))
+    summary = bench.run(attempts=2)
+    assert summary.outcomes[IDS[1]] is Outcome.BROKEN and not summary.stopped
+    assert summary.lines() == ["5 downloaded + 1 not a usable PDF = 6 papers"]
+
+
+def test_three_unusable_papers_in_a_row_mean_the_host(stub, bench):
+    for paper_id in IDS[1:]:
+        stub.always(path_of(paper_id), sends(b"garbage, not a paper"))
+    summary = bench.run(attempts=2)
+    assert "the answer is not a PDF" in summary.stopped
+    assert summary.left == 3

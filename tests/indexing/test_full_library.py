@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from stub_arxiv import (
     refused,
     snapshot_line,
 )
-from stub_extract import extract_text
+from stub_extract import extract_text, extract_unless_scanned
 
 from rag.errors import IndexUnavailableError, InvalidSettingError
 from rag.indexing.downloads import pdf_path
@@ -527,3 +528,24 @@ def test_the_script_builds_a_real_library_and_goes_on_after_a_refusal(real_bench
         assert index.chunks.get([near.chunk_id])[near.chunk_id].paper_id == "2003.04297"
     finally:
         index.close()
+
+
+def test_a_paper_that_is_withdrawn_later_leaves_the_index(stub, bench):
+    """C30, of a paper that an earlier run indexed."""
+    bench.build(metadata=bench.metadata(*ENTRIES))
+    gone = [
+        replace(entry, comment="This paper has been withdrawn by the authors")
+        if entry.paper_id == IDS[2]
+        else entry
+        for entry in ENTRIES
+    ]
+    summary = bench.build(metadata=bench.metadata(*gone))
+    assert set(bench.holdings()) == set(IDS) - {IDS[2]}
+    assert "  removed from the index: 1" in summary.lines()
+
+
+def test_a_digest_or_abstract_stands_in_for_a_pdf_that_cannot_be_read(stub, bench):
+    stub.pdfs[IDS[1]] = pdf_bytes("SCAN")
+    summary = bench.build(extract=extract_unless_scanned)
+    assert bench.holdings()[IDS[1]] == "digest"
+    assert f"{IDS[1]}: its digest stands in for an unreadable PDF" in summary.build.notes

@@ -25,6 +25,9 @@ from rag.agent.events import (
     TokenPayload,
     VerifyPayload,
 )
+from rag.cards import PaperCard, SimilarPaper
+from rag.chunks import Chunk, ChunkType, make_chunk_id
+from rag.indexing.digests import Digest, DigestParagraph
 from rag.papers import Library, Paper
 from rag.results import (
     AskRequest,
@@ -204,9 +207,10 @@ class FakeEngine:
         self.requests: list[AskRequest] = []
         self.tokens_given = 0
         self.closed = 0
-        self._library = Library(make_papers(papers))
+        self._catalogue = Library(make_papers(papers))
+        self._library = Library(paper for paper in self._catalogue if paper.searchable)
         self._facts = LibraryFacts(
-            "starter" if kind == "starter" else "built", papers, papers * 4, len(TOPICS),
+            "starter" if kind == "starter" else "built", len(self._library), papers, papers * 4, len(TOPICS),
             "bge-small-en-v1.5", "ms-marco-MiniLM-L-12-v2", "extractive", "abc123abc123",
         )  # fmt: skip
 
@@ -215,8 +219,16 @@ class FakeEngine:
         return self._library
 
     @property
+    def catalogue(self) -> Library:
+        return self._catalogue
+
+    @property
     def facts(self) -> LibraryFacts:
         return self._facts
+
+    def card(self, paper_id: str) -> PaperCard | None:
+        paper = self._catalogue.get(paper_id)
+        return None if paper is None else make_card(paper, self._library)
 
     def stream(self, request: AskRequest) -> Iterator[Event | None]:
         self.requests.append(request)
@@ -397,14 +409,53 @@ class Script:
 
 def make_papers(count: int) -> list[Paper]:
     known = [
-        Paper("2106.09685", "LoRA: Low-Rank Adaptation of Large Language Models", ("Edward J. Hu", "Yelong Shen", "Phillip Wallis"), "2021-06-17", ("cs.CL",), TOPICS[1], "hand_picked", "v2", "full_text"),
-        Paper("1706.03762", "Attention Is All You Need", ("Ashish Vaswani", "Noam Shazeer"), "2017-06-12", ("cs.CL",), TOPICS[2], "hand_picked", "v7", "digest"),
-        Paper("2301.00001", HOSTILE_TITLE, ("<b>Eve</b>",), "2023-01-01", ("cs.LG",), TOPICS[0], "fill", None, "metadata"),
-        Paper("2301.00002", "A | table * of _odd_ $x_1$ marks [and](javascript:alert(1)) `code` www.evil.example", tuple(f"Author Number{number}" for number in range(60)), "2023-01-02", ("cs.LG",), TOPICS[0], "fill", None, "digest"),
-        Paper("2301.00003", "Very long " + "title words " * 33, ("Ann Onymous",), "2023", (), None, "fill", None, "metadata"),
+        Paper("2106.09685", "LoRA: Low-Rank Adaptation of Large Language Models", ("Edward J. Hu", "Yelong Shen", "Phillip Wallis"), "2021-06-17", ("cs.CL",), TOPICS[1], "hand_picked", "v2", names=("LoRA",), holding="full_text"),
+        Paper("1706.03762", "Attention Is All You Need", ("Ashish Vaswani", "Noam Shazeer"), "2017-06-12", ("cs.CL",), TOPICS[2], "hand_picked", "v7", names=("Transformer",), holding="digest"),
+        Paper("1301.3781", "Efficient Estimation of Word Representations in Vector Space", ("Tomas Mikolov", "Ákos Schrödinger"), "2013-01", ("cs.CL",), TOPICS[2], "hand_picked", None, names=("word2vec",), holding="metadata"),
+        Paper("2301.00001", HOSTILE_TITLE, ("<b>Eve</b>",), "2023-01-01", ("cs.LG",), TOPICS[0], "fill", None, holding="digest"),
+        Paper("2301.00002", "A | table * of _odd_ $x_1$ marks [and](javascript:alert(1)) `code` www.evil.example", tuple(f"Author Number{number}" for number in range(60)), "2023-01-02", ("cs.LG",), TOPICS[0], "fill", None, holding="digest"),
+        Paper("2301.00003", "Very long " + "title words " * 33, ("Ann Onymous",), "2023", (), None, "fill", None, holding="metadata"),
     ]  # fmt: skip
     more = [
-        Paper(f"24{number // 1000 + 1:02d}.{number % 1000 + 10000:05d}", f"On the Study of Topic {number} with Adaptive Methods", (f"Given Family{number}", "Second Writer"), f"{2015 + number % 10}-03-01", ("cs.LG",), TOPICS[number % len(TOPICS)], "hand_picked" if number % 3 == 0 else "fill", "v1", "digest")
+        Paper(f"24{number // 1000 + 1:02d}.{number % 1000 + 10000:05d}", f"On the Study of Topic {number} with Adaptive Methods", (f"Given Family{number}", "Second Writer"), f"{2015 + number % 10}-03-01", ("cs.LG",), TOPICS[number % len(TOPICS)], "hand_picked" if number % 3 == 0 else "fill", "v1", holding="metadata" if number % 4 == 1 else "digest")
         for number in range(count - len(known))
     ]  # fmt: skip
     return [*known, *more]
+
+
+def make_card(paper: Paper, library: Library) -> PaperCard:
+    """A card as the engine gives it: an abstract and passages only where the full text is held."""
+    if not paper.searchable:
+        return PaperCard(paper, None, None, (), ())
+    words = HOSTILE_TEXT if paper.title == HOSTILE_TITLE else "It adds two small matrices."
+    digest = Digest(
+        paper_id=paper.paper_id,
+        title=paper.title,
+        authors=paper.authors,
+        paragraphs=(
+            DigestParagraph(kind="summary", pages=(1, 2), text=f"The summary of the paper. {words}"),
+            DigestParagraph(kind="findings", pages=(4, 6, 7), text="The findings of the paper are told here."),
+        ),
+    )  # fmt: skip
+    full = paper.holding == "full_text"
+    abstract = f"The abstract. {words}" if full else None
+    texts = (
+        [abstract or "", *(f"Passage {number}. {words}" for number in range(30))]
+        if full
+        else [part.text for part in digest.paragraphs]
+    )
+    chunks = tuple(
+        make_chunk(paper, number, words, "abstract" if full and number == 0 else "passage" if full else "digest")
+        for number, words in enumerate(texts)
+    )  # fmt: skip
+    others = [item for item in library if item.paper_id != paper.paper_id][-3:]
+    near = tuple(SimilarPaper(item, 0.9 - place / 10) for place, item in enumerate(others))
+    return PaperCard(paper, digest, abstract, chunks, near)
+
+
+def make_chunk(paper: Paper, number: int, words: str, kind: ChunkType) -> Chunk:
+    breaks = () if kind == "abstract" else ((0, number + 1), (5, number + 2))
+    return Chunk(
+        make_chunk_id(paper.paper_id, number, words), paper.paper_id, number, kind, words,
+        "Abstract" if kind == "abstract" else f"{number} Section", breaks, 0, len(words), 40, 44,
+    )  # fmt: skip

@@ -1,83 +1,79 @@
 from __future__ import annotations
 
-import time
+from typing import Any
 
-from rag.papers import Library
-from rag.ui.library_tab import (
-    COLUMNS,
-    PaperFilter,
-    authors_line,
-    filter_frame,
-    library_frame,
-    render_counts,
-)
+import pytest
 
-from .fake_engine import HOSTILE_TITLE, make_papers
+from rag.papers import Library, Paper
+from rag.ui.library_plots import render_plots
+from rag.ui.library_rows import PaperFilter, filter_frame, library_frame
+from rag.ui.library_scope import select_papers
+from rag.ui.library_tab import LibraryTab, make_filter, render_counts
 
+from .fake_engine import TOPICS, FakeEngine, make_papers
 
-def test_filters_narrow_by_words_topic_year_and_tier() -> None:
-    frame = library_frame(Library(make_papers(304)))
-    assert len(filter_frame(frame, PaperFilter())) == 304
-    assert len(filter_frame(frame, PaperFilter(words="  vaswani NEED "))) == 1
-    assert len(filter_frame(frame, PaperFilter(words="2106.09685"))) == 1
-    assert len(filter_frame(frame, PaperFilter(words=".*"))) == 0  # words, not patterns
-    by_topic = filter_frame(frame, PaperFilter(topics=("Diffusion", "Speech")))
-    assert set(by_topic["Topic"]) == {"Diffusion", "Speech"}
-    years = filter_frame(frame, PaperFilter(first_year=2017, last_year=2018))
-    assert set(years["Year"]) == {"2017", "2018"}
-    assert set(filter_frame(frame, PaperFilter(tier="fill"))["Tier"]) == {"fill"}
+FRAME = library_frame(Library(make_papers(304)))
 
 
-def test_topics_with_marks_can_be_chosen() -> None:
-    frame = library_frame(Library(make_papers(20)))
-    assert len(filter_frame(frame, PaperFilter(topics=("Retrieval-augmented generation",)))) > 0
-
-
-def test_hostile_titles_stay_text_and_readable() -> None:
-    frame = library_frame(Library(make_papers(20)))
-    titles = {title.split("](")[-1]: title for title in frame["Title"]}
-    assert "\\<img src=x" in titles["https://arxiv.org/abs/2301.00001)"]
-    marked = titles["https://arxiv.org/abs/2301.00002)"]
-    assert "A \\| table \\* of \\_odd\\_ \\$x" in marked and "www\\.evil" in marked
-    assert len(titles["https://arxiv.org/abs/2301.00003)"]) < 300
-    authors = frame.loc[frame["Title"] == marked, "Authors"].iloc[0]
-    assert authors.endswith("and 56 more")
-    hostile = frame.loc[
-        frame["_text"].str.contains(HOSTILE_TITLE.casefold(), regex=False), "Authors"
-    ]
-    assert hostile.iloc[0] == "\\<b\\>Eve\\</b\\>"
-
-
-def test_a_paper_without_authors_shows_a_dash() -> None:
-    assert authors_line(()) == "–"
-
-
-def test_newest_first_and_unknown_years_last() -> None:
-    papers = [*make_papers(30)]
-    years = list(library_frame(Library(papers))["_year"])
-    assert years == sorted(years, reverse=True)
+def counts(wanted: PaperFilter) -> str:
+    found = filter_frame(FRAME, wanted)
+    return render_counts(found, len(FRAME), select_papers(found, FRAME))
 
 
 def test_counts_say_what_is_held() -> None:
-    frame = library_frame(Library(make_papers(304)))
-    assert "<b>304 papers</b>" in render_counts(frame, 304)
-    found = filter_frame(frame, PaperFilter(words="vaswani"))
-    assert "<b>1 of 304 papers</b> · 1 hand-picked · 1 digest" in render_counts(found, 304)
-    assert "nothing held" in render_counts(filter_frame(frame, PaperFilter(words="zzz")), 304)
+    assert "<b>304 papers</b> · " in counts(PaperFilter())
+    shown = counts(PaperFilter(words="vaswani"))
+    assert "<b>1 of 304 papers</b> · 1 hand-picked · 1 digest" in shown
+    assert "Choose a row to open its card." in shown
+    assert "<b>0 of 304 papers</b></p>" in counts(PaperFilter(words="zzz"))
 
 
-def test_a_thousand_rows_within_a_fifth_of_a_second() -> None:
-    library = Library(make_papers(1000))
-    best = float("inf")
-    for _ in range(3):
-        start = time.perf_counter()
-        frame = filter_frame(library_frame(library), PaperFilter(words="topic 1", first_year=2016))
-        frame = frame[list(COLUMNS)]
-        best = min(best, time.perf_counter() - start)
-    assert len(frame) > 10
-    assert best < 0.2
+def test_missing_values_of_the_components_narrow_nothing() -> None:
+    assert make_filter(None, None, None, None, None, None, None) == PaperFilter()
+    assert make_filter("a", ["b"], 0, 2020, "fill", "", "title") == PaperFilter(
+        "a", ("b",), None, 2020, "fill", "", "title"
+    )
 
 
-def test_an_empty_library_is_an_empty_table() -> None:
-    frame = library_frame(Library([]))
-    assert filter_frame(frame, PaperFilter(words="x", topics=("a",), first_year=2000)).empty
+def test_plots_keep_their_rows_and_shorten_their_bars() -> None:
+    whole = render_plots(FRAME, FRAME)
+    some = render_plots(filter_frame(FRAME, PaperFilter(topics=("Diffusion",))), FRAME)
+    assert whole.count("<li") == some.count("<li")
+    total = int((FRAME["_topic"] == "Diffusion").sum())
+    assert f'title="Diffusion: {total} of {total} papers"' in some
+    assert 'title="Speech: 0 of' in some and '<u style="width:0%">' in some
+    assert all(topic in whole for topic in TOPICS)
+    assert '"2017: 1 of' in render_plots(filter_frame(FRAME, PaperFilter("vaswani")), FRAME)
+
+
+def test_plots_of_nothing_and_of_hostile_topics() -> None:
+    empty = library_frame(Library([]))
+    assert "<figcaption>Papers per topic" in render_plots(empty, empty)
+    hostile = library_frame(Library([Paper("2301.00001", "t", topic='"><script>1</script>')]))
+    assert "<script" not in render_plots(hostile, hostile)
+
+
+@pytest.fixture
+def tab() -> LibraryTab:
+    class Ask:
+        def limited_to(self, chosen: Any) -> dict[Any, Any]:
+            return {"scope": chosen}
+
+    anything: Any = Ask()
+    return LibraryTab(FakeEngine(papers=304), anything, anything, "tabs")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sent", [None, 5, ["2106.09685"], "../../etc/passwd", "9999.99999"])
+def test_an_id_that_is_not_listed_opens_no_paper(tab: LibraryTab, sent: object) -> None:
+    opened, card, button = tab.open(sent)
+    assert opened == "" and "does not list that paper" in str(card)
+    assert button.interactive is False  # type: ignore[attr-defined]
+
+
+def test_what_cannot_be_asked_about_limits_nothing(tab: LibraryTab) -> None:
+    nothing = (None, None, None, None, None, None, None)
+    for update in (tab.ask_about("1301.3781"), tab.ask_about(""), tab.ask_these(*nothing)):
+        assert "scope" not in update
+    assert tab.ask_about("2106.09685")["scope"].paper_ids == ("2106.09685",)
+    chosen = tab.ask_these("vaswani", None, None, None, None, None, None)["scope"]
+    assert chosen.paper_ids == ("1706.03762",) and chosen.label == "Attention Is All You Need"
