@@ -62,7 +62,7 @@ class Engine:
         self.index = index
         self.catalogue = merged_catalogue(known or Library([]), index.papers)
         self.searcher = Searcher(index, embedder, late, reranker)
-        self._extractive = ExtractiveReasoner(self.searcher.lexicon, reranker)
+        self._extractive = ExtractiveReasoner(self.searcher.lexicon, reranker, self.searcher.names)
         self._llm = llm
         self._graph = build_graph()
 

@@ -40,7 +40,7 @@ def score_questions(engine: Engine, questions: Sequence[Question]) -> list[Score
     """Retrieve and rerank each question as the first pass of the graph does."""
     scored: list[ScoredQuestion] = []
     for question in questions:
-        queries = plan_by_rules(question.question, ()).sub_queries
+        queries = plan_by_rules(question.question, (), engine.searcher.names).sub_queries
         pools = engine.searcher.retrieve(queries, engine.settings, Scope(), frozenset())
         judged = engine.searcher.judge(pools, engine.settings, several=False)
         scored.append(ScoredQuestion(question, judged.candidates))
@@ -55,6 +55,7 @@ def signs_of(item: Candidate) -> dict[str, float]:
         "abstract": 10 * match.abstract if match else 0.0,
         "late": 10 * match.late if match else 0.0,
         "keyword": match.keyword if match else 0.0,
+        "named": float(item.named),
     }
 
 
@@ -66,12 +67,12 @@ def fit_relevance(scored: Sequence[ScoredQuestion]) -> RelevanceWeights:
         for entry in scored
         for item in entry.candidates
     ]
-    table = _table(rows, ("rerank", "abstract", "late"))
+    table = _table(rows, ("rerank", "abstract", "late", "named"))
     offset = KEYWORD_WEIGHT * np.array([row["keyword"] for row in rows])
-    rerank, abstract, late, constant = (
+    rerank, abstract, late, named, constant = (
         round(float(value), 3) for value in fit_logistic(table, np.array(labels), RIDGE, offset)
     )
-    return RelevanceWeights(rerank, abstract, late, KEYWORD_WEIGHT, constant)
+    return RelevanceWeights(rerank, abstract, late, KEYWORD_WEIGHT, constant, named)
 
 
 def fit_evidence(scored: Sequence[ScoredQuestion]) -> EvidenceWeights:

@@ -11,6 +11,7 @@ from rag.reasoning.rule_planner import plan_by_rules
 from rag.reasoning.rule_reformulator import reformulate_by_rules
 from rag.reasoning.sentence_writer import write_from_sentences
 from rag.retrieval.lexicon import Lexicon
+from rag.retrieval.name_table import NameTable
 from rag.retrieval.reranker import Reranker
 
 
@@ -22,13 +23,16 @@ class ExtractiveReasoner:
     provider = "extractive"
     model: str | None = None
 
-    def __init__(self, lexicon: Lexicon, reranker: Reranker | None) -> None:
+    def __init__(
+        self, lexicon: Lexicon, reranker: Reranker | None, names: NameTable | None = None
+    ) -> None:
         self._lexicon = lexicon
         self._reranker = reranker
+        self._names = names
 
     def plan(self, turn: Turn) -> QueryPlan:
         """See ``Reasoner.plan``."""
-        return plan_by_rules(turn.question, turn.history)
+        return plan_by_rules(turn.question, turn.history, self._names)
 
     def grade(
         self, turn: Turn, plan: QueryPlan, evidence: tuple[Evidence, ...]

@@ -9,6 +9,7 @@ from itertools import pairwise
 from rag.reasoning.protocol import QueryPlan
 from rag.results import TurnRecord
 from rag.retrieval.lexicon import ASKING_WORDS
+from rag.retrieval.name_table import NameTable
 from rag.retrieval.terms import STOP_WORDS
 
 MOST = 3
@@ -31,6 +32,8 @@ _NAME = re.compile(
     r"|\b(?P<name>(?:[A-Z][\w+./]*|[\w+./]*[A-Z][\w+./]*|[a-zA-Z]+\d[\w.]*)(?:[-–][\w+./]+)*"
     r"(?:\s+(?:[A-Z][\w+./]*|v?\d[\w.]*)(?:[-–][\w+./]+)*)*)"
 )
+# What stands between two things that are asked about alike.
+_JOINS = re.compile(r"^\s*(?:,|,?\s*(?:and|or|vs\.?|versus|than|compared (?:to|with))\b)", re.I)
 _MARKUP = re.compile(r"<\|[^<>|]{1,40}\|>|</?[a-zA-Z][^<>]{0,200}>|\[/?INST\]")
 _QUESTION_WORD = re.compile(
     r"^(?:how|what|which|why|when|where|who"
@@ -68,10 +71,19 @@ _DANGLING = re.compile(
 )
 
 
-def plan_by_rules(question: str, history: Sequence[TurnRecord]) -> QueryPlan:
-    """One sub-query for a simple question; one a part for comparisons and double questions."""
+def plan_by_rules(
+    question: str, history: Sequence[TurnRecord], names: NameTable | None = None
+) -> QueryPlan:
+    """One sub-query for a simple question; one a part for comparisons and double questions.
+
+    ``names`` tells what the library's papers are called: names that capitals do not show
+    ("prefix-tuning") or that hold ordinary words ("Rethinking with Retrieval").
+    """
     alone = stand_alone(without_markup(question), history)
     compared = compared_things(alone)
+    known = known_things(alone, names) if names else []
+    if len(known) > len(compared):
+        compared = known
     if len(compared) >= 2:
         queries = [about_one(alone, thing, compared) for thing in compared[:MOST]]
         return QueryPlan(alone, tuple(dict.fromkeys(queries)), is_compound=True)
@@ -122,6 +134,18 @@ def compared_things(question: str) -> list[str]:
     return listed if 2 <= len(listed) <= MOST else []
 
 
+def known_things(question: str, names: NameTable) -> list[str]:
+    """The papers' names that a question sets beside each other; empty for fewer than two."""
+    found = names.mentions(question)
+    apart = {mention.paper_ids: mention for mention in reversed(found)}
+    mentions = sorted(apart.values(), key=lambda mention: mention.start)
+    if not 2 <= len(mentions) <= MOST:
+        return []
+    gaps = [question[before.end : after.start] for before, after in pairwise(mentions)]
+    joined = all(_JOINS.search(gap) for gap in gaps)
+    return [mention.typed for mention in mentions] if joined or _COMPARES.search(question) else []
+
+
 def _listed_names(question: str) -> list[str]:
     """Names that stand in one list or are set against each other ("A and B", "A than B")."""
     names = names_in(question)
@@ -151,7 +175,8 @@ def about_one(question: str, thing: str, compared: Sequence[str]) -> str:
     text = question
     for other in compared:
         if other != thing:
-            text = text.replace(other, " ", 1)
+            # As a whole word: "BERT" must not be cut out of "DistilBERT".
+            text = re.sub(rf"(?<![\w-]){re.escape(other)}(?![\w-])", " ", text, count=1)
     text = _DANGLING.sub(" ", _COMPARING.sub(" ", text))
     words = [word for word in re.split(r"\s+", text.strip(" ?.,")) if word]
     rest = [

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rag.indexing.sentences import sentence_spans
 from rag.reasoning.protocol import Evidence, InformationCheck, QueryPlan
 from rag.retrieval.lexicon import Lexicon
-from rag.retrieval.named import text_for_query
+from rag.retrieval.name_table import text_for_query
 from rag.retrieval.relevance import log_odds
 from rag.retrieval.reranker import Reranker
 from rag.retrieval.terms import stem, terms

@@ -17,7 +17,8 @@ class Candidate:
     passages). ``score_rerank`` is the reranker's raw score; ``score_relevance`` is the calibrated
     score that the bars judge, and a floored chunk keeps both; ``score_evidence`` belongs to the
     whole pool and says whether the library is about the sub-query at all. ``match`` says how well
-    the whole paper fits. ``drop_reason`` is a short phrase, None for a kept chunk.
+    the whole paper fits, ``named`` whether the sub-query calls the paper by name. ``drop_reason``
+    is a short phrase, None for a kept chunk.
     """
 
     chunk: Chunk
@@ -31,6 +32,7 @@ class Candidate:
     score_fused: float | None = None
     score_rerank: float | None = None
     match: PaperMatch | None = None
+    named: bool = False
     score_relevance: float | None = None
     score_evidence: float | None = None
     kept: bool = False

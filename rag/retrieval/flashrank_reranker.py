@@ -24,7 +24,7 @@ from rag.retrieval.reranker import Calibration
 # Calibrated on the tuning half of corpus/eval/questions.jsonl; see docs/decisions.md.
 MINILM_CALIBRATION = Calibration(
     relevance=RelevanceWeights(
-        rerank=0.174, abstract=0.742, late=1.387, keyword=2.0, constant=-17.947
+        rerank=0.168, abstract=0.514, late=1.632, keyword=2.0, constant=-18.582, named=2.032
     ),
     evidence=EvidenceWeights(rerank=0.095, abstract=1.286, late=2.988, constant=-30.443),
     bar=0.01,
@@ -34,7 +34,7 @@ MINILM_CALIBRATION = Calibration(
     embedder=BGE_SMALL.name,
     without_cosine=Calibration(
         relevance=RelevanceWeights(
-            rerank=0.187, abstract=0.0, late=2.273, keyword=2.0, constant=-19.86
+            rerank=0.187, abstract=0.0, late=2.273, keyword=2.0, constant=-19.86, named=2.0
         ),
         evidence=EvidenceWeights(rerank=0.186, abstract=0.0, late=5.726, constant=-44.287),
         bar=0.01,

@@ -16,13 +16,14 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Signs:
     """What is known of a candidate: reranker score 0..1, cosine of its paper's abstract, late
-    interaction with its paper's abstract (-1..1), and its paper's best BM25 score as a share of
-    the best of all papers (0..1)."""
+    interaction with its paper's abstract (-1..1), its paper's best BM25 score as a share of the
+    best of all papers (0..1), and 1 where the query calls the paper by name."""
 
     rerank: float
     abstract: float
     late: float
     keyword: float
+    named: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class RelevanceWeights:
     late: float
     keyword: float
     constant: float
+    named: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,14 @@ def evidence(pool: Sequence[Signs], weights: EvidenceWeights) -> float:
     return logistic(total)
 
 
-def features(signs: Signs) -> tuple[float, float, float, float]:
+def features(signs: Signs) -> tuple[float, float, float, float, float]:
     """The signs on the scales on which they add up: the reranker's log-odds, tenths of a cosine."""
-    return log_odds(signs.rerank), signs.abstract * 10, signs.late * 10, signs.keyword
+    return log_odds(signs.rerank), signs.abstract * 10, signs.late * 10, signs.keyword, signs.named
 
 
 def relevance(signs: Signs, weights: RelevanceWeights) -> float:
     """Probability, 0..1, that a passage comes from a paper that answers the question."""
-    factors = (weights.rerank, weights.abstract, weights.late, weights.keyword)
+    factors = (weights.rerank, weights.abstract, weights.late, weights.keyword, weights.named)
     values = features(signs)
     return logistic(weights.constant + sum(f * v for f, v in zip(factors, values, strict=True)))
 

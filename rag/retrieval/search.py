@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ from rag.retrieval.index import OpenIndex
 from rag.retrieval.keyword import KeywordHit
 from rag.retrieval.late_interaction import LateModel
 from rag.retrieval.lexicon import Lexicon
-from rag.retrieval.named import text_for_query
+from rag.retrieval.name_table import NameTable, text_for_query
 from rag.retrieval.paper_match import (
     DEEP_ABSTRACTS,
     DEEP_KEYWORD,
@@ -38,6 +39,9 @@ from rag.retrieval.vector_store import Slot, VectorHit
 from rag.settings import Settings
 
 logger = logging.getLogger(__name__)
+# A paper that the query calls by name brings this many of its own chunks into the pool.
+NAMED_CHUNKS = 4
+MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ class Searcher:
         self.embedder = embedder
         self.late = late
         self.reranker = reranker
+        self.names = NameTable(index.papers)
         self.lexicon = Lexicon(index.keyword.rarity, index.acronyms)
 
     def retrieve(
@@ -192,15 +197,19 @@ class Searcher:
         stand_ins = representatives(
             matches, deep_abstracts, deep_passages, numbers.papers_per_query
         )
+        named = self.names.papers_named(query)
+        called = self._of_named(named, vector, deep_passages, deep_keyword, allowed)
         lists = [
             [hit.chunk_id for hit in abstracts],
             [hit.chunk_id for hit in passages],
             [hit.chunk_id for hit in keyword],
             stand_ins,
+            *called,
         ]
         by_paper = {match.paper_id: match for match in matches}
         fused = [item for item in fuse(lists, numbers.rrf_k) if item.key not in skip]
-        fused = seat_papers(fused, stand_ins, numbers.pool_size)
+        seated = [*(key for ids in called for key in ids), *stand_ins]
+        fused = seat_papers(fused, seated, numbers.pool_size)
         chunks = self.index.chunks.get(item.key for item in fused)
         dense = {
             hit.chunk_id: (rank, hit.score)
@@ -220,10 +229,36 @@ class Searcher:
                 rank_fused=place,
                 score_fused=item.score,
                 match=by_paper.get(chunks[item.key].paper_id),
+                named=chunks[item.key].paper_id in named,
             )
             for place, item in enumerate(fused, start=1)
         )
         return Pool(query, candidates, len(abstracts), len(passages), len(keyword))
+
+    def _of_named(
+        self,
+        named: Sequence[str],
+        vector: Vectors,
+        passages: Sequence[VectorHit],
+        keyword: Sequence[KeywordHit],
+        allowed: list[str] | None,
+    ) -> list[list[str]]:
+        """The nearest chunks of each paper that the query calls by name, a list a paper.
+
+        A paper that the deep searches do not reach is searched on its own.
+        """
+        lists: list[list[str]] = []
+        for paper_id in named[:MOST_NAMED]:
+            if allowed is not None and paper_id not in allowed:
+                continue
+            near = [hit.chunk_id for hit in passages if paper_of(hit.chunk_id) == paper_id]
+            words = [hit.chunk_id for hit in keyword if paper_of(hit.chunk_id) == paper_id]
+            if len(near) < NAMED_CHUNKS:
+                found = self._dense("passages", vector, NAMED_CHUNKS, [paper_id])
+                near = [hit.chunk_id for hit in found]
+            both = [key for pair in zip_longest(near, words) for key in pair if key]
+            lists.append(list(dict.fromkeys(both))[:NAMED_CHUNKS])
+        return lists
 
     def _dense(
         self, slot: Slot, vector: Vectors, k: int, allowed: list[str] | None
@@ -252,6 +287,7 @@ def signs_of(candidate: Candidate, score: float) -> Signs:
         abstract=match.abstract if match else 0.0,
         late=match.late if match else 0.0,
         keyword=match.keyword if match else 0.0,
+        named=float(candidate.named),
     )
 
 
