@@ -73,6 +73,15 @@ class RetrievalSettings(Section):
         source="docs/decisions.md",
         per_request=True,
     )
+    named_per_query: int = knob(
+        4,
+        "Chunks of each paper that the question calls by name, per sub-query.",
+        ge=0,
+        le=20,
+        unit="chunks",
+        source="docs/decisions.md",
+        per_request=True,
+    )
     rrf_k: int = knob(
         60,
         "Constant of reciprocal rank fusion: larger flattens the ranks.",

@@ -9,9 +9,7 @@ Without --index the starter library is asked. "kept" is what the writer would be
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from rag.engine import Engine
 from rag.errors import RagError
 from rag.evaluation.anchors import WAYS, AnchorRow, anchors_of, find_anchor, read_anchors
+from rag.evaluation.run_files import RunFile, dated_path, write_run
 from rag.settings import load_settings
 
 
@@ -30,7 +29,7 @@ def main() -> int:
     parser.add_argument("--anchors", type=Path, default=Path("corpus/eval/anchors.jsonl"))
     parser.add_argument("--hand-picked", action="store_true", help="only hand-picked papers")
     parser.add_argument("--failures", action="store_true", help="list papers that were not kept")
-    parser.add_argument("--output", type=Path, help="write the rows as JSON")
+    parser.add_argument("--output", type=Path, help="file for the rows (default: a dated one)")
     arguments = parser.parse_args()
     try:
         chosen = {"index": arguments.index} if arguments.index else {}
@@ -47,8 +46,7 @@ def main() -> int:
     print_table(rows)
     if arguments.failures:
         print_failures(rows)
-    if arguments.output:
-        write_rows(rows, engine, arguments.output)
+    write_rows(rows, engine, arguments.output)
     return 0
 
 
@@ -71,15 +69,29 @@ def print_failures(rows: list[AnchorRow]) -> None:
             print(f"{row.anchor.paper_id} {row.anchor.way} ({place}): {row.anchor.query}")
 
 
-def write_rows(rows: list[AnchorRow], engine: Engine, path: Path) -> None:
+def write_rows(rows: list[AnchorRow], engine: Engine, output: Path | None) -> None:
     """The rows with what identifies the run: settings and index."""
-    record = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "settings_hash": engine.settings.fingerprint(),
-        "index_fingerprint": engine.facts.fingerprint,
-        "rows": [asdict(row) for row in rows],
-    }
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    path = output or dated_path(engine.settings.data_dir, "anchors")
+    plain = [
+        {
+            "paper_id": row.anchor.paper_id,
+            "way": row.anchor.way,
+            "rank_fused": row.rank_fused,
+            "rank_judged": row.rank_judged,
+            "kept": int(row.kept),
+        }
+        for row in rows
+    ]
+    run = RunFile(
+        kind="anchors",
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        settings_hash=engine.settings.fingerprint(),
+        index_fingerprint=engine.facts.fingerprint,
+        key=("paper_id", "way"),
+        rows=tuple(plain),
+    )
+    write_run(path, run)
+    print(f"rows in {path}")
 
 
 if __name__ == "__main__":

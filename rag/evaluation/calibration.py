@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.engine import Engine
+from rag.errors import ModelUnavailableError
 from rag.evaluation.questions import Question
 from rag.reasoning.rule_planner import plan_by_rules
 from rag.results import Scope
@@ -37,21 +38,27 @@ class ScoredQuestion:
 
 
 def score_questions(engine: Engine, questions: Sequence[Question]) -> list[ScoredQuestion]:
-    """Retrieve and rerank each question as the first pass of the graph does."""
+    """Retrieve and rerank each question as the first pass of the graph does.
+
+    Raises ``ModelUnavailableError`` when the reranker fails: nothing can be fitted to its scores.
+    """
     scored: list[ScoredQuestion] = []
     for question in questions:
         queries = plan_by_rules(question.question, (), engine.searcher.names).sub_queries
         pools = engine.searcher.retrieve(queries, engine.settings, Scope(), frozenset())
         judged = engine.searcher.judge(pools, engine.settings, several=False)
+        if judged.degraded:
+            raise ModelUnavailableError(judged.degraded)
         scored.append(ScoredQuestion(question, judged.candidates))
     return scored
 
 
 def signs_of(item: Candidate) -> dict[str, float]:
-    """The signs of a candidate on the scales on which they add up."""
+    """The signs of a candidate on the scales on which they add up; without a reranker its sign is
+    0 everywhere, so that its fitted weight is 0."""
     match = item.match
     return {
-        "rerank": log_odds(item.score_rerank or 0.0),
+        "rerank": 0.0 if item.score_rerank is None else log_odds(item.score_rerank),
         "abstract": 10 * match.abstract if match else 0.0,
         "late": 10 * match.late if match else 0.0,
         "keyword": match.keyword if match else 0.0,
@@ -59,15 +66,20 @@ def signs_of(item: Candidate) -> dict[str, float]:
     }
 
 
-def fit_relevance(scored: Sequence[ScoredQuestion]) -> RelevanceWeights:
-    """Does a candidate come from a paper that answers the question? All candidates are examples."""
+def fit_relevance(
+    scored: Sequence[ScoredQuestion], *, cosine: bool = True
+) -> RelevanceWeights:
+    """Does a candidate come from a paper that answers the question? All candidates are examples.
+
+    Without ``cosine`` the weights are those for another embedder (``without_cosine``).
+    """
     rows = [signs_of(item) for entry in scored for item in entry.candidates]
     labels = [
         float(item.paper.paper_id in entry.question.papers)
         for entry in scored
         for item in entry.candidates
     ]
-    table = _table(rows, ("rerank", "abstract", "late", "named"))
+    table = _table(rows, ("rerank", "abstract", "late", "named"), cosine)
     offset = KEYWORD_WEIGHT * np.array([row["keyword"] for row in rows])
     rerank, abstract, late, named, constant = (
         round(float(value), 3) for value in fit_logistic(table, np.array(labels), RIDGE, offset)
@@ -75,18 +87,24 @@ def fit_relevance(scored: Sequence[ScoredQuestion]) -> RelevanceWeights:
     return RelevanceWeights(rerank, abstract, late, KEYWORD_WEIGHT, constant, named)
 
 
-def fit_evidence(scored: Sequence[ScoredQuestion]) -> EvidenceWeights:
+def fit_evidence(scored: Sequence[ScoredQuestion], *, cosine: bool = True) -> EvidenceWeights:
     """Is the library about the question? Near-misses are left out: they are about its subjects."""
     used = [entry for entry in scored if entry.question.category != "near_miss"]
     signs = ("rerank", "abstract", "late")
     rows = [{sign: entry.best(sign) for sign in signs} for entry in used]
     labels = np.array([float(entry.question.answerable) for entry in used])
-    weights = fit_logistic(_table(rows, signs), labels, EVIDENCE_RIDGE)
+    weights = fit_logistic(_table(rows, signs, cosine), labels, EVIDENCE_RIDGE)
     return EvidenceWeights(*(round(float(value), 3) for value in weights))
 
 
-def _table(rows: Sequence[dict[str, float]], signs: Sequence[str]) -> Vector:
-    return np.array([[*(row[sign] for sign in signs), 1.0] for row in rows])
+def _table(rows: Sequence[dict[str, float]], signs: Sequence[str], cosine: bool) -> Vector:
+    used = [0.0 if sign == "abstract" and not cosine else 1.0 for sign in signs]
+    return np.array(
+        [
+            [*(factor * row[sign] for sign, factor in zip(signs, used, strict=True)), 1.0]
+            for row in rows
+        ]
+    )
 
 
 def fit_logistic(

@@ -79,7 +79,9 @@ class NameTable:
     def _name_at(
         self, place: int, words: Sequence[re.Match[str]], folded: Sequence[str], text: str
     ) -> _Name | None:
-        for name in self._by_first.get(folded[place], ()):
+        first = folded[place]
+        known = [*self._by_first.get(first, ()), *self._by_first.get(first.removesuffix("s"), ())]
+        for name in known:
             here = tuple(folded[place : place + len(name.words)])
             plural = (*here[:-1], here[-1].removesuffix("s"))
             if name.words not in (here, plural):

@@ -39,8 +39,6 @@ from rag.retrieval.vector_store import Slot, VectorHit
 from rag.settings import Settings
 
 logger = logging.getLogger(__name__)
-# A paper that the query calls by name brings this many of its own chunks into the pool.
-NAMED_CHUNKS = 4
 MOST_NAMED = 3
 
 
@@ -198,7 +196,9 @@ class Searcher:
             matches, deep_abstracts, deep_passages, numbers.papers_per_query
         )
         named = self.names.papers_named(query)
-        called = self._of_named(named, vector, deep_passages, deep_keyword, allowed)
+        called = self._of_named(
+            named, numbers.named_per_query, vector, deep_passages, deep_keyword, allowed
+        )
         lists = [
             [hit.chunk_id for hit in abstracts],
             [hit.chunk_id for hit in passages],
@@ -229,7 +229,7 @@ class Searcher:
                 rank_fused=place,
                 score_fused=item.score,
                 match=by_paper.get(chunks[item.key].paper_id),
-                named=chunks[item.key].paper_id in named,
+                named=bool(called) and chunks[item.key].paper_id in named,
             )
             for place, item in enumerate(fused, start=1)
         )
@@ -238,6 +238,7 @@ class Searcher:
     def _of_named(
         self,
         named: Sequence[str],
+        count: int,
         vector: Vectors,
         passages: Sequence[VectorHit],
         keyword: Sequence[KeywordHit],
@@ -248,16 +249,16 @@ class Searcher:
         A paper that the deep searches do not reach is searched on its own.
         """
         lists: list[list[str]] = []
-        for paper_id in named[:MOST_NAMED]:
+        for paper_id in named[: MOST_NAMED if count else 0]:
             if allowed is not None and paper_id not in allowed:
                 continue
             near = [hit.chunk_id for hit in passages if paper_of(hit.chunk_id) == paper_id]
             words = [hit.chunk_id for hit in keyword if paper_of(hit.chunk_id) == paper_id]
-            if len(near) < NAMED_CHUNKS:
-                found = self._dense("passages", vector, NAMED_CHUNKS, [paper_id])
+            if len(near) < count:
+                found = self._dense("passages", vector, count, [paper_id])
                 near = [hit.chunk_id for hit in found]
             both = [key for pair in zip_longest(near, words) for key in pair if key]
-            lists.append(list(dict.fromkeys(both))[:NAMED_CHUNKS])
+            lists.append(list(dict.fromkeys(both))[:count])
         return lists
 
     def _dense(

@@ -71,7 +71,13 @@ def test_signs_that_tell_right_from_wrong_get_positive_weights() -> None:
 
 def test_signs_without_a_match() -> None:
     bare = Candidate(make_chunk("A", 1, "t"), Paper("A", "T"), "q", score_rerank=0.5)
-    assert signs_of(bare) == {"rerank": 0.0, "abstract": 0.0, "late": 0.0, "keyword": 0.0}
+    assert signs_of(bare) == {
+        "rerank": 0.0,
+        "abstract": 0.0,
+        "late": 0.0,
+        "keyword": 0.0,
+        "named": 0.0,
+    }
     empty = ScoredQuestion(entry("fact", 0.5, 0.5, 0).question, ())
     assert empty.best("late") == 0.0
 

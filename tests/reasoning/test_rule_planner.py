@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rag.papers import Paper
 from rag.reasoning.rule_planner import compared_things, names_in, plan_by_rules, split_questions
 from rag.results import TurnRecord
+from rag.retrieval.name_table import NameTable
 
 
 def history(*questions: str) -> tuple[TurnRecord, ...]:
@@ -133,3 +135,45 @@ def test_markup_is_not_what_is_asked_about(question: str, asked: str) -> None:
 def test_a_name_after_the_question_word_is_a_name() -> None:
     assert names_in("How Lion optimizer ViT training") == ["Lion", "ViT"]
     assert names_in("Attention in transformers") == []
+
+
+NAMES = NameTable(
+    [
+        Paper("1", "Rethinking with Retrieval: Faithful"),
+        Paper("2", "Adaptive-RAG: Learning"),
+        Paper("3", "RQ-RAG: Refining"),
+        Paper("4", "LoRA: Low-Rank", names=("LoRA", "low-rank adaptation")),
+        Paper("5", "Prefix-Tuning: Prompts"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "things"),
+    [
+        (
+            "When do Rethinking with Retrieval, Adaptive-RAG and RQ-RAG consult documents?",
+            ["Rethinking with Retrieval", "Adaptive-RAG", "RQ-RAG"],
+        ),
+        ("Compare LoRA and prefix-tuning", ["LoRA", "prefix-tuning"]),
+        ("which is cheaper, lora or prefix tuning?", ["lora", "prefix tuning"]),
+    ],
+)
+def test_names_of_the_library_are_told_apart_without_capitals(
+    question: str, things: list[str]
+) -> None:
+    plan = plan_by_rules(question, (), NAMES)
+    assert plan.is_compound and len(plan.sub_queries) == len(things)
+    for thing, query in zip(things, plan.sub_queries, strict=True):
+        assert thing in query
+        assert not any(other in query for other in things if other != thing)
+
+
+def test_one_paper_under_two_names_is_not_a_comparison() -> None:
+    assert not plan_by_rules("Is LoRA the same as low-rank adaptation?", (), NAMES).is_compound
+    assert not plan_by_rules("Which layers does LoRA adapt?", (), NAMES).is_compound
+
+
+def test_a_name_inside_another_stays_whole() -> None:
+    first, second = plan_by_rules("How do DistilBERT and BERT differ in size?", ()).sub_queries
+    assert "DistilBERT" in first and "DistilBERT" not in second and "BERT" in second
