@@ -153,10 +153,16 @@ def _listed_names(question: str) -> list[str]:
         return []
     joined = [names[0]]
     for before, after in pairwise(names):
-        gap = question[question.find(before) + len(before) : question.find(after)]
+        gap = question[_place(question, before) + len(before) : _place(question, after)]
         if re.search(r"\b(and|or|than|from|with|to|against|while|but)\b|,", gap):
             joined.append(after)
     return joined
+
+
+def _place(question: str, name: str) -> int:
+    """Where a name stands as a whole word: "BERT" not inside "DistilBERT"."""
+    match = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", question)
+    return match.start() if match else question.find(name)
 
 
 def _list_items(text: str) -> list[str]:
