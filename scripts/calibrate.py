@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 
 from rag.engine import Engine
+from rag.errors import RagError
 from rag.evaluation.calibration import ScoredQuestion, fit_evidence, fit_relevance, score_questions
 from rag.evaluation.questions import read_questions
-from rag.errors import RagError
 from rag.sections import RerankerName
 from rag.settings import load_settings
 

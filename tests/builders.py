@@ -71,6 +71,9 @@ class StubLate:
 
     name = "stub-late"
 
+    def encode_queries(self, texts: Sequence[str]) -> list[Matrix]:
+        return [self.encode_query(text) for text in texts]
+
     def encode_query(self, text: str) -> Matrix:
         words = re.findall(r"\w+", text.casefold()) or [""]
         vectors = np.zeros((len(words), DIMENSION), dtype=np.float32)

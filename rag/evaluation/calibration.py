@@ -66,9 +66,7 @@ def signs_of(item: Candidate) -> dict[str, float]:
     }
 
 
-def fit_relevance(
-    scored: Sequence[ScoredQuestion], *, cosine: bool = True
-) -> RelevanceWeights:
+def fit_relevance(scored: Sequence[ScoredQuestion], *, cosine: bool = True) -> RelevanceWeights:
     """Does a candidate come from a paper that answers the question? All candidates are examples.
 
     Without ``cosine`` the weights are those for another embedder (``without_cosine``).

@@ -125,7 +125,7 @@ def reciprocal_rank(ranked: Sequence[str], gold: Sequence[str]) -> float:
 
 
 def ndcg(ranked: Sequence[str], gold: Sequence[str], depth: int = NDCG_DEPTH) -> float:
-    """Discounted gain of the gold papers among the first ``depth``, over that of a perfect order."""
+    """Discounted gain of the gold papers among the first ``depth``, over a perfect order's."""
     gain = sum(
         1 / math.log2(place + 1)
         for place, paper_id in enumerate(ranked[:depth], start=1)

@@ -154,6 +154,13 @@ class ChunkTable:
         )
         return np.frombuffer(rows[0][0], dtype=np.float32) if rows else None
 
+    def vectors_of(self, paper_id: str) -> Vectors:
+        """The vectors of a paper's chunks in order, shape ``(chunks, dimension)``."""
+        rows = self._all(
+            "SELECT vector FROM chunks WHERE paper_id = ? ORDER BY chunk_index", [paper_id]
+        )
+        return np.stack([np.frombuffer(row[0], dtype=np.float32) for row in rows])
+
     def neighbours(self, chunk: Chunk, reach: int) -> list[Chunk]:
         """The chunks of the same paper at most ``reach`` positions away, itself included."""
         query = (

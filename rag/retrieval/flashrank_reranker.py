@@ -56,6 +56,8 @@ class FlashRankReranker:
 
     name = f"flashrank {FLASHRANK_MODEL}"
     calibration = MINILM_CALIBRATION
+    model = FLASHRANK_MODEL
+    model_file = FLASHRANK_FILE
 
     def __init__(self, pool: ComputePool, cache_dir: Path) -> None:
         self._pool = pool
@@ -76,17 +78,21 @@ class FlashRankReranker:
             if self._ranker is None:
                 self._ranker = self._open()
 
+    def _prepare(self) -> Path:
+        """Lay out the model's files; the folder that FlashRank is to look in."""
+        return prepare_flashrank_directory(self._cache_dir)
+
     def _open(self) -> Any:
-        cache_dir = prepare_flashrank_directory(self._cache_dir)
+        cache_dir = self._prepare()
         quiet_libraries()
         from flashrank import Ranker
 
         try:
-            ranker = Ranker(FLASHRANK_MODEL, cache_dir=str(cache_dir), log_level="WARNING")
+            ranker = Ranker(self.model, cache_dir=str(cache_dir), log_level="WARNING")
         except Exception as error:
             raise ModelUnavailableError("The reranker's files could not be loaded.") from error
         # FlashRank's session spreads one run over all cores; a thread a run is faster here.
-        ranker.session = open_session(cache_dir / FLASHRANK_MODEL / FLASHRANK_FILE)
+        ranker.session = open_session(cache_dir / self.model / self.model_file)
         ranker.tokenizer.encode_special_tokens = True
         return ranker
 

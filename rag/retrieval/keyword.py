@@ -92,14 +92,17 @@ class KeywordIndex:
     def _add_up(
         self, query: Sequence[str]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-        scores = np.zeros(len(self.chunk_ids))
-        present = np.zeros(len(self.chunk_ids), dtype=np.bool_)
-        for term in query:
-            column = self.vocabulary.get(term)
-            if column is not None:
-                span = slice(self.starts[column], self.starts[column + 1])
-                scores[self.rows[span]] += self.weights[span]
-                present[self.rows[span]] = True
+        size = len(self.chunk_ids)
+        columns = [column for term in query if (column := self.vocabulary.get(term)) is not None]
+        spans = [slice(self.starts[column], self.starts[column + 1]) for column in columns]
+        if not spans:
+            return np.zeros(size), np.zeros(size, dtype=np.bool_)
+        # bincount adds term after term, in the order of the query, as the reference does: the
+        # sums are the same to the last bit.
+        rows = np.concatenate([self.rows[span] for span in spans])
+        scores = np.bincount(rows, np.concatenate([self.weights[span] for span in spans]), size)
+        present = np.zeros(size, dtype=np.bool_)
+        present[rows] = True
         return scores, present
 
 

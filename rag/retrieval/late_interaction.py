@@ -43,6 +43,9 @@ class LateModel(Protocol):
     def encode_query(self, text: str) -> Matrix:
         """Token vectors of a question, shape ``(tokens, 96)``."""
 
+    def encode_queries(self, texts: Sequence[str]) -> list[Matrix]:
+        """Token vectors of several questions, side by side."""
+
     def encode_documents(self, texts: Sequence[str]) -> list[Matrix]:
         """Token vectors of abstracts, each of shape ``(tokens, 96)``."""
 
@@ -68,6 +71,10 @@ class LateInteractionModel:
         ids = self._ids(text, _QUERY, MOST_QUERY_TOKENS)
         ids += [_MASK] * (LEAST_QUERY_TOKENS - len(ids))
         return self._vectors(ids)
+
+    def encode_queries(self, texts: Sequence[str]) -> list[Matrix]:
+        """Token vectors of several questions, side by side."""
+        return self._pool.map(self.encode_query, texts)
 
     def encode_documents(self, texts: Sequence[str]) -> list[Matrix]:
         """Token vectors of abstracts, each of shape ``(tokens, 96)``."""

@@ -80,7 +80,8 @@ class NameTable:
         self, place: int, words: Sequence[re.Match[str]], folded: Sequence[str], text: str
     ) -> _Name | None:
         first = folded[place]
-        known = [*self._by_first.get(first, ()), *self._by_first.get(first.removesuffix("s"), ())]
+        keys = dict.fromkeys((first, first.removesuffix("s")))
+        known = [name for key in keys for name in self._by_first.get(key, ())]
         for name in known:
             here = tuple(folded[place : place + len(name.words)])
             plural = (*here[:-1], here[-1].removesuffix("s"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -35,7 +34,7 @@ from rag.retrieval.relevance import Signs, evidence, relevance
 from rag.retrieval.reranker import Calibration, Reranker
 from rag.retrieval.selection import Bars, apply_bars, bars_for, choose, merge_pools, room_for
 from rag.retrieval.terms import terms
-from rag.retrieval.vector_store import Slot, VectorHit
+from rag.retrieval.vector_store import VectorHit
 from rag.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -62,6 +61,19 @@ class Judged:
         return tuple(candidate for candidate in self.candidates if candidate.kept)
 
 
+@dataclass(frozen=True)
+class DeepLists:
+    """What the searches found for one sub-query, best first; ``late`` is the late-interaction
+    score by paper, ``vector`` the query's, shape ``(1, dimension)``."""
+
+    query: str
+    vector: Vectors
+    abstracts: list[VectorHit]
+    passages: list[VectorHit]
+    keyword: list[KeywordHit]
+    late: dict[str, float]
+
+
 class Searcher:
     """Hybrid search over one open index. Safe to use from several threads."""
 
@@ -78,22 +90,35 @@ class Searcher:
     def retrieve(
         self, sub_queries: Sequence[str], settings: Settings, scope: Scope, skip: frozenset[str]
     ) -> list[Pool]:
-        """One pool a sub-query: one embedding call for all, then the searches side by side.
+        """One pool a sub-query; the models and the vector store are called once for all.
 
         ``skip`` are ids that earlier passes brought; they are left out of the pools.
         """
         if not sub_queries:
             return []
-        vectors = self.embedder.embed_queries(sub_queries)
         allowed = self.papers_in(scope)
-        if len(sub_queries) == 1:
-            return [self._pool(sub_queries[0], vectors[:1], settings, allowed, skip)]
-        with ThreadPoolExecutor(len(sub_queries), thread_name_prefix="search") as threads:
-            futures = [
-                threads.submit(self._pool, query, vectors[row : row + 1], settings, allowed, skip)
-                for row, query in enumerate(sub_queries)
-            ]
-            return [future.result() for future in futures]
+        return [
+            self._pool(found, settings, allowed, skip) for found in self._deep(sub_queries, allowed)
+        ]
+
+    def _deep(self, queries: Sequence[str], allowed: list[str] | None) -> list[DeepLists]:
+        """What each search finds, read deeper than a pool needs: whole papers are judged by it."""
+        vectors = self.embedder.embed_queries(queries)
+        tokens = self.late.encode_queries(queries)
+        store = self.index.vectors
+        abstracts = store.search("abstracts", vectors, DEEP_ABSTRACTS, allowed)
+        passages = store.search("passages", vectors, DEEP_PASSAGES, allowed)
+        return [
+            DeepLists(
+                query=query,
+                vector=vectors[row : row + 1],
+                abstracts=abstracts[row],
+                passages=passages[row],
+                keyword=self._keyword(query, DEEP_KEYWORD, allowed),
+                late=self.index.tokens.scores(tokens[row]),
+            )
+            for row, query in enumerate(queries)
+        ]
 
     def judge(self, pools: Sequence[Pool], settings: Settings, *, several: bool) -> Judged:
         """Rerank all pools, apply the bars, merge and choose what is kept.
@@ -172,33 +197,27 @@ class Searcher:
 
     def _pool(
         self,
-        query: str,
-        vector: Vectors,
+        deep: DeepLists,
         settings: Settings,
         allowed: list[str] | None,
         skip: frozenset[str],
     ) -> Pool:
-        numbers = settings.retrieval
-        deep_abstracts = self._dense("abstracts", vector, DEEP_ABSTRACTS, allowed)
-        deep_passages = self._dense("passages", vector, DEEP_PASSAGES, allowed)
-        deep_keyword = self._keyword(query, DEEP_KEYWORD, allowed)
+        numbers, query = settings.retrieval, deep.query
         matches = match_papers(
-            deep_abstracts,
-            deep_passages,
-            deep_keyword,
-            self.index.tokens.scores(self.late.encode_query(query)),
+            deep.abstracts,
+            deep.passages,
+            deep.keyword,
+            deep.late,
             None if allowed is None else frozenset(allowed),
         )
-        abstracts = deep_abstracts[: numbers.abstracts_per_query]
-        passages = deep_passages[: numbers.passages_per_query]
-        keyword = deep_keyword[: numbers.keyword_per_query]
+        abstracts = deep.abstracts[: numbers.abstracts_per_query]
+        passages = deep.passages[: numbers.passages_per_query]
+        keyword = deep.keyword[: numbers.keyword_per_query]
         stand_ins = representatives(
-            matches, deep_abstracts, deep_passages, numbers.papers_per_query
+            matches, deep.abstracts, deep.passages, numbers.papers_per_query
         )
         named = self.names.papers_named(query)
-        called = self._of_named(
-            named, numbers.named_per_query, vector, deep_passages, deep_keyword, allowed
-        )
+        called = self._of_named(named, numbers.named_per_query, deep, allowed)
         lists = [
             [hit.chunk_id for hit in abstracts],
             [hit.chunk_id for hit in passages],
@@ -236,13 +255,7 @@ class Searcher:
         return Pool(query, candidates, len(abstracts), len(passages), len(keyword))
 
     def _of_named(
-        self,
-        named: Sequence[str],
-        count: int,
-        vector: Vectors,
-        passages: Sequence[VectorHit],
-        keyword: Sequence[KeywordHit],
-        allowed: list[str] | None,
+        self, named: Sequence[str], count: int, deep: DeepLists, allowed: list[str] | None
     ) -> list[list[str]]:
         """The nearest chunks of each paper that the query calls by name, a list a paper.
 
@@ -252,19 +265,14 @@ class Searcher:
         for paper_id in named[: MOST_NAMED if count else 0]:
             if allowed is not None and paper_id not in allowed:
                 continue
-            near = [hit.chunk_id for hit in passages if paper_of(hit.chunk_id) == paper_id]
-            words = [hit.chunk_id for hit in keyword if paper_of(hit.chunk_id) == paper_id]
+            near = [hit.chunk_id for hit in deep.passages if paper_of(hit.chunk_id) == paper_id]
+            words = [hit.chunk_id for hit in deep.keyword if paper_of(hit.chunk_id) == paper_id]
             if len(near) < count:
-                found = self._dense("passages", vector, count, [paper_id])
-                near = [hit.chunk_id for hit in found]
+                found = self.index.vectors.search("passages", deep.vector, count, [paper_id])
+                near = [hit.chunk_id for hit in found[0]]
             both = [key for pair in zip_longest(near, words) for key in pair if key]
             lists.append(list(dict.fromkeys(both))[:count])
         return lists
-
-    def _dense(
-        self, slot: Slot, vector: Vectors, k: int, allowed: list[str] | None
-    ) -> list[VectorHit]:
-        return self.index.vectors.search(slot, vector, k, allowed)[0] if k else []
 
     def _keyword(self, query: str, k: int, allowed: list[str] | None) -> list[KeywordHit]:
         mask = None if allowed is None else self._mask(frozenset(allowed))
