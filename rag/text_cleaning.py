@@ -64,6 +64,13 @@ _COMPOUND_FIRST = re.compile(
     r"time|user|language|point|sample|question|word|token|image|text|pixel|sequence|class|"
     r"general|special|close|near|far|mid|late|early|ever|all|hand"
 )
+# Second parts that stand behind a real hyphen, when the first part is a word of the paper.
+_COMPOUND_SECOND = re.compile(
+    r"based|aware|only|level|scale|size|sized|specific|dependent|independent|enhanced|augmented"
+    r"|trained|tuned|driven|guided|agnostic|efficient|free|rich|grained|supervised|generated"
+    r"|dimensional|intensive|classified|classification|curated|shot"
+)
+_PREFIX = re.compile(r"over|under|multi|down|mis|out|micro|macro|inter|intra|super|hyper|sub|any")
 _SUFFIX = re.compile(
     r"(?:[a-z]?[bcdfgklmnprstvz]?(?:tions?|sions?|ing|ings|ed|er|ers|es|ment|ments|ly|ity|ities|al|"
     r"ally|ance|ence|able|ible|ous|ive|ively|ization|isation|ize|izes|ized|ful|ness|ate|ates|ated|"
@@ -182,5 +189,7 @@ def _keeps_hyphen(stem: str, head: str, vocabulary: Mapping[str, int]) -> bool:
         return part_kept > part_joined
     if _COMPOUND_FIRST.fullmatch(last):
         return not _SUFFIX.fullmatch(start) or vocabulary.get(start, 0) > 1
+    if _COMPOUND_SECOND.fullmatch(start):
+        return vocabulary.get(last, 0) > 0 and len(last) > 2 and not _PREFIX.fullmatch(last)
     both_words = min(vocabulary.get(last, 0), vocabulary.get(start, 0)) > 0
     return both_words and min(len(last), len(start)) > 3 and not _SUFFIX.fullmatch(start)

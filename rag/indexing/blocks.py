@@ -21,6 +21,7 @@ from rag.indexing.patterns import (
     TERMINAL,
     WORD,
     is_cells,
+    is_item,
     is_prose,
     is_wordy,
     unfinished,
@@ -37,8 +38,12 @@ def find_blocks(rows: Sequence[Row], style: BodyStyle) -> list[tuple[Kind, list[
     """The blocks of all pages in reading order, each with what it is."""
     blocks = _group(rows, style)
     kinds = [_block_kind(block, style) for block in blocks]
-    _settle_by_captions(blocks, kinds, style)
+    loose = [at for at, kind in enumerate(kinds) if kind == "label"]
+    claimed = _settle_by_captions(blocks, kinds, style)
     _settle_notes(blocks, kinds, style)
+    for at in loose:
+        if at not in claimed:
+            _keep_sentences(blocks, kinds, at, style)
     return list(zip(kinds, blocks, strict=True))
 
 
@@ -108,7 +113,7 @@ def _block_kind(block: list[Row], style: BodyStyle) -> Kind:
     if prose >= 0.5 * total:
         foreign = not style.owns(first) and first.size < 0.9 * style.size and first.math < 0.3
         return "label" if foreign and total < 80 else "text"
-    wordy = sum(len(row.line.text) for row in block if is_wordy(row))
+    wordy = sum(len(row.line.text) for row in block if is_wordy(row) or is_item(row))
     if wordy >= 0.6 * total and len(block) > 1 and style.owns(first):
         return "text"
     cells = sum(is_cells(row) for row in block)
@@ -168,14 +173,17 @@ def _looks_like_heading(block: list[Row], style: BodyStyle) -> bool:
     )
 
 
-def _settle_by_captions(blocks: list[list[Row]], kinds: list[Kind], style: BodyStyle) -> None:
+def _settle_by_captions(
+    blocks: list[list[Row]], kinds: list[Kind], style: BodyStyle
+) -> frozenset[int]:
     """Blocks that touch a caption and are no prose belong to its table or figure.
 
     Cells beside a table's caption are the table; what stands beside a figure's is dropped.
-    Changes ``kinds`` in place.
+    Changes ``kinds`` in place; returns the blocks so claimed.
     """
     captions = [at for at, kind in enumerate(kinds) if kind == "caption"]
     claimed: dict[int, tuple[float, bool]] = {}
+    tables: set[int] = set()  # rows of results below a table's caption, in whatever font
     for at in captions:
         match = CAPTION.match(blocks[at][0].line.text)
         is_table = match is not None and match["what"].lower().startswith(
@@ -189,8 +197,10 @@ def _settle_by_captions(blocks: list[list[Row]], kinds: list[Kind], style: BodyS
                     claimed[near] = (distance, is_table)
                 near += step
     for near, (_, is_table) in claimed.items():
-        drawn = _is_drawing(blocks[near], style)
         tabular = kinds[near] == "table" and _has_results(blocks[near])
+        if is_table and tabular:
+            tables.add(near)
+        drawn = near not in tables and _is_drawing(blocks[near], style)
         kinds[near] = "table" if (is_table or tabular) and not drawn else "label"
     for at in range(len(kinds) - 2, -1, -1):
         last, first = blocks[at][-1], blocks[at + 1][0]
@@ -200,8 +210,27 @@ def _settle_by_captions(blocks: list[list[Row]], kinds: list[Kind], style: BodyS
         if kinds[at] == "heading" and kinds[at + 1] == "table" and same and quiet:
             kinds[at] = "table"  # the head of the table
     for at, kind in enumerate(kinds):
-        if kind == "table" and _is_drawing(blocks[at], style):
+        if kind == "table" and at not in tables and _is_drawing(blocks[at], style):
             kinds[at] = "label"
+    return frozenset(claimed)
+
+
+def _keep_sentences(blocks: list[list[Row]], kinds: list[Kind], at: int, style: BodyStyle) -> None:
+    """What a sentence says between the pieces of formulas that its block is taken apart into.
+
+    Changes ``blocks`` and ``kinds`` in place.
+    """
+    rows = [row for row in blocks[at] if _is_part_of_sentence(row, style)]
+    if rows:
+        blocks[at], kinds[at] = rows, "text"
+
+
+def _is_part_of_sentence(row: Row, style: BodyStyle) -> bool:
+    """Whether a row of the text's size and font has words enough beside its symbols."""
+    words = [word for word in WORD.findall(row.line.text) if len(word) > 2 and word.islower()]
+    plain = row.line.cells == 1 or row.line.math > 0.05
+    in_style = style.owns(row.line) and row.line.size >= SMALL * style.size
+    return len(words) >= 4 and plain and in_style
 
 
 def _is_drawing(block: list[Row], style: BodyStyle) -> bool:

@@ -12,7 +12,7 @@ from rag.indexing.sentences import sentence_spans
 from rag.local_models import count_cl100k
 from rag.sections import IndexingSettings
 
-CHUNKER_VERSION = "1"
+CHUNKER_VERSION = "2"
 PARAGRAPH = "\n\n"
 # Tokenizers make one unknown wordpiece of a word of over 100 letters, so that text without blanks
 # would seem short; as many characters as no ordinary wordpiece has count as one.

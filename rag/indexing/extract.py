@@ -16,6 +16,10 @@ from rag.indexing.style import body_style
 from rag.text_cleaning import count_words
 
 _LEAST_CHARACTERS = 100  # fewer are no text layer: a scan may carry a stamp or a watermark
+_SAMPLE = 20_000  # characters that are enough to tell words from codes of glyphs
+_ASCII_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_LEAST_LATIN = 200  # letters; fewer say nothing about the share of vowels
+_LEAST_VOWELS = 0.25  # of the Latin letters; papers have 0.36 to 0.40, shifted codes below 0.2
 
 
 def extract_paper(path: Path) -> PaperText:
@@ -45,6 +49,17 @@ def extract_paper(path: Path) -> PaperText:
         sections=outline.sections,
         notes=(*raw.notes, *outline.notes),
     )
-    if paper.usable_characters < _LEAST_CHARACTERS:
+    if paper.usable_characters < _LEAST_CHARACTERS or not _is_legible(paper):
         raise UnreadablePaperError(f"{path.name} has no text layer.", reason="no text layer")
     return paper
+
+
+def _is_legible(paper: PaperText) -> bool:
+    """Whether the text is of letters, and those of words: fonts may say shifted codes instead."""
+    whole = " ".join([paper.abstract or "", *(section.text for section in paper.sections)])
+    sample = whole[:_SAMPLE].lower()
+    letters = sum(map(str.isalpha, sample))
+    latin = sum(sample.count(letter) for letter in _ASCII_LETTERS)
+    vowels = sum(sample.count(letter) for letter in "aeiou")
+    of_words = latin < max(_LEAST_LATIN, 0.5 * letters) or vowels >= _LEAST_VOWELS * latin
+    return letters >= 0.2 * len(sample) and of_words

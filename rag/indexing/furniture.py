@@ -20,6 +20,7 @@ _EDGE = 0.08  # of the page height: where only a page number stands alone
 _LEAST_LINE_NUMBERS = 12  # a column of fewer consecutive numbers may be a table's
 _MOST_HEADER_ROWS = 3  # lines of a header or footer
 _HEADER_GAP = 1.45  # sizes of white that part it from the text; running text has about 1.2
+_NOTICE_PAGES = 2  # later, "Proceedings of ..." at the edge of a page is an entry of the list
 _SAME_PLACE = 4.0  # points of vertical play between pages
 _STAMP = re.compile(
     r"arXiv:\s*(?P<id>\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})\s*(?P<version>v\d+)?"
@@ -172,7 +173,8 @@ def _stripped(
         running = outside and (_at(repeated.get(_key(line), ()), line) or _at(lanes, line))
         # A notice may stand right below the footnotes of page 1.
         apart = apart or (page.number == 1 and line.baseline >= lowest)
-        notice = bool(_NOTICE.match(line.text)) or _stamp_line(line.text) is not None
+        opening = page.number <= _NOTICE_PAGES and bool(_NOTICE.match(line.text))
+        notice = opening or _stamp_line(line.text) is not None
         if not (_in_margin(page, line) and apart and (running or notice)):
             kept.append(line)
     edges = _edge_numbers(page, kept)

@@ -18,6 +18,7 @@ from rag.indexing.style import BodyStyle
 from rag.text_cleaning import join_hyphenated
 
 _INDENT = (0.7, 4.5)  # sizes by which the first line of a paragraph is set in
+_NOTE_MARK = re.compile(r"(?:[∗*†‡§¶]{1,2}|\d{1,2}) ?(?=[A-Z“])")  # opens a footnote
 _SHORT = 0.88  # of the column's width; a shorter last line ends a paragraph
 
 
@@ -56,13 +57,13 @@ def build_paragraphs(
     for kind, block in find_blocks(rows, style):
         if kind == "label":
             continue
-        parts = _split_block(block, style) if kind in ("text", "note") else [block]
+        parts = _split_block(block, kind, style) if kind in ("text", "note") else [block]
         paragraphs.extend(_paragraph(part, kind, vocabulary) for part in parts)
     return _join_flow([item for item in paragraphs if item.text], vocabulary)
 
 
-def _split_block(block: list[Row], style: BodyStyle) -> list[list[Row]]:
-    """The paragraphs of a block: after a short last line, at an indent or a list mark."""
+def _split_block(block: list[Row], kind: Kind, style: BodyStyle) -> list[list[Row]]:
+    """The paragraphs of a block: after a short last line, at an indent, a list or note mark."""
     left = _edge([row.line.x0 for row in block])
     right = max(row.line.x1 for row in block)
     parts = [[block[0]]]
@@ -72,6 +73,9 @@ def _split_block(block: list[Row], style: BodyStyle) -> list[list[Row]]:
         closed = bool(TERMINAL.search(last.line.text))
         short = last.line.x1 - left < _SHORT * (right - left)
         set_in = _INDENT[0] <= indent <= _INDENT[1] and last.line.x0 < row.line.x0 - 2
+        if kind == "note" and _NOTE_MARK.match(row.line.text):
+            parts.append([row])
+            continue
         new = closed and (
             (set_in and row.line.text[0].isupper()) or (short and row.line.text[0].isupper())
         )

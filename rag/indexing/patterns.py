@@ -50,6 +50,12 @@ def is_wordy(row: Row) -> bool:
     return len(words) >= 4 and letters >= 0.5 * len(row.line.text) and row.line.cells <= 2
 
 
+def is_item(row: Row) -> bool:
+    """Whether the row is an item of a list, however short."""
+    text = row.line.text
+    return bool(LIST_ITEM.match(text)) and len(WORD.findall(text)) >= 2 and row.line.cells == 1
+
+
 def is_cells(row: Row) -> bool:
     """Whether the row is a row of a table: pieces with wide gaps, or numbers mostly."""
     words = row.line.text.split()

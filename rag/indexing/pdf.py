@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,17 @@ import pymupdf
 
 from rag.errors import UnreadablePaperError
 from rag.indexing.page import Line, Page, PdfText
-from rag.indexing.spans import is_bold, is_italic, is_math, is_mono, line_text, with_true_sizes
+from rag.indexing.spans import (
+    has_codes_in_words,
+    has_unknown_in_words,
+    is_bold,
+    is_italic,
+    is_math,
+    is_mono,
+    line_text,
+    restore_ligatures,
+    with_true_sizes,
+)
 from rag.indexing.visibility import RawBlock, visible_blocks
 
 _HEAD_BYTES = 1024  # ISO 32000 readers accept "%PDF-" anywhere in the first 1,024 bytes
@@ -24,6 +35,15 @@ _FLAGS = (
     pymupdf.TEXT_PRESERVE_LIGATURES | pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
 )
 _ASCENT = 0.75  # share of the size above the baseline: bounding boxes of fonts lie too often
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """A page as it was drawn: PyMuPDF's blocks of lines, and the size in points."""
+
+    blocks: list[RawBlock]
+    width: float
+    height: float
 
 
 def read_pdf(path: Path) -> PdfText:
@@ -35,7 +55,7 @@ def read_pdf(path: Path) -> PdfText:
     """
     with _opened(path) as (document, notes):
         try:
-            pages = tuple(_read_page(document, index) for index in range(len(document)))
+            pages = _read_pages(document)
         except (RuntimeError, ValueError) as error:
             raise _damaged(path) from error
         empty = sum(not page.lines for page in pages)
@@ -98,22 +118,76 @@ def _damaged(path: Path) -> UnreadablePaperError:
     )
 
 
-def _read_page(document: Any, index: int) -> Page:
+def _read_pages(document: Any) -> tuple[Page, ...]:
+    """All pages; those with lost ligatures are made when the words of all have been seen."""
+    pages: dict[int, Page] = {}
+    coded: dict[int, _Sheet] = {}
+    for index in range(len(document)):
+        sheet = _read_sheet(document, index)
+        if has_codes_in_words(sheet.blocks):
+            coded[index + 1] = sheet
+        else:
+            pages[index + 1] = _make_page(sheet, index + 1)
+    text = (line.text for page in pages.values() for line in page.lines)
+    restore_ligatures([sheet.blocks for sheet in coded.values()], text)
+    pages |= {number: _make_page(sheet, number) for number, sheet in coded.items()}
+    return tuple(pages[number] for number in sorted(pages))
+
+
+def _read_sheet(document: Any, index: int) -> _Sheet:
     """One page; remarks and stamps of readers are taken off before it is read."""
     document.xref_set_key(document.page_xref(index), "Annots", "[]")
     page = document[index]
     found = page.get_text("dict", flags=_FLAGS)
-    blocks = [block["lines"] for block in found["blocks"] if block.get("type", 0) == 0]
+    blocks = _text_blocks(found)
+    if has_unknown_in_words(blocks):
+        blocks = _with_glyph_codes(page)
     blocks = visible_blocks(page, [with_true_sizes(block) for block in blocks])
-    turn = _main_direction(blocks)
     width, height = found["width"], found["height"]
     if page.rotation in (90, 270):
         width, height = page.mediabox.width, page.mediabox.height
+    return _Sheet(blocks, width, height)
+
+
+def _text_blocks(found: dict[str, Any]) -> list[RawBlock]:
+    return [block["lines"] for block in found["blocks"] if block.get("type", 0) == 0]
+
+
+def _with_glyph_codes(page: Any) -> list[RawBlock]:
+    """The blocks of a page, each unknown character as the code its font has for it.
+
+    The codes are moved to the private use area: they are no text before a ligature is found.
+    """
+    coded = page.get_text("rawdict", flags=_FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)
+    codes = {
+        char["origin"]: char["c"]
+        for block in _text_blocks(coded)
+        for line in block
+        for span in line["spans"]
+        for char in span["chars"]
+    }
+    blocks = _text_blocks(page.get_text("rawdict", flags=_FLAGS))
+    for span in (span for block in blocks for line in block for span in line["spans"]):
+        span["text"] = "".join(
+            _private(codes.get(char["origin"], char["c"])) if char["c"] == "\ufffd" else char["c"]
+            for char in span.pop("chars")
+        )
+    return blocks
+
+
+def _private(code: str) -> str:
+    return code if code == "\ufffd" else chr(0xE000 + ord(code) % 0x1900)
+
+
+def _make_page(sheet: _Sheet, number: int) -> Page:
+    """The page set upright, its lines apart from those that run another way."""
+    turn = _main_direction(sheet.blocks)
+    width, height = sheet.width, sheet.height
     lines: list[Line] = []
     turned: list[str] = []
-    for number, block in enumerate(blocks):
+    for block_number, block in enumerate(sheet.blocks):
         for raw in block:
-            line = _make_line(raw, number, turn, width, height)
+            line = _make_line(raw, block_number, turn, width, height)
             if line is None:
                 continue
             if _direction(raw) == turn:
@@ -122,7 +196,7 @@ def _read_page(document: Any, index: int) -> Page:
                 turned.append(line.text)
     if turn[0] == 0:
         width, height = height, width
-    return Page(index + 1, width, height, tuple(lines), tuple(turned))
+    return Page(number, width, height, tuple(lines), tuple(turned))
 
 
 def _direction(raw: dict[str, Any]) -> tuple[int, int]:
@@ -130,11 +204,14 @@ def _direction(raw: dict[str, Any]) -> tuple[int, int]:
 
 
 def _main_direction(blocks: list[RawBlock]) -> tuple[int, int]:
-    """The direction most characters of the page run in; (1, 0) is left to right."""
+    """The direction the long lines of the page run in; (1, 0) is left to right.
+
+    Many short turned labels of a figure weigh less than the few lines of its caption.
+    """
     counts: Counter[tuple[int, int]] = Counter()
     for block in blocks:
         for raw in block:
-            counts[_direction(raw)] += sum(len(span["text"]) for span in raw["spans"])
+            counts[_direction(raw)] += sum(len(span["text"]) for span in raw["spans"]) ** 2
     counts.pop((0, 0), None)
     best = max(counts, key=lambda key: counts[key], default=(1, 0))
     return best if abs(best[0]) + abs(best[1]) == 1 else (1, 0)

@@ -96,8 +96,11 @@ def find_cuts(
 
 
 def _is_contents(item: Paragraph) -> bool:
-    leaders = sum(len(match.group()) for match in _LEADER.finditer(item.text))
-    return leaders > 0.25 * len(item.text)
+    """Whether dots that lead to page numbers fill much of a paragraph; an ellipsis does not."""
+    found = list(_LEADER.finditer(item.text))
+    leaders = sum(len(match.group()) for match in found)
+    numbered = any(match.group()[-1] not in ".…" for match in found)
+    return leaders > 0.25 * len(item.text) and (numbered or len(item.text) < 120)
 
 
 def _contents(paragraphs: Sequence[Paragraph], at: int) -> set[int]:
@@ -140,11 +143,12 @@ def _reference_list(
         item = paragraphs[index]
         if index in headings and _ends_list(paragraphs, headings, index):
             break
-        if item.kind in ("caption", "table"):
-            if item.kind == "table" and is_entry(item.text):
+        entry = is_entry(item.text)
+        if item.kind in ("caption", "table") or (item.mono and not entry):
+            if item.kind == "table" and entry:
                 cut.add(index)
             continue
-        if is_entry(item.text):
+        if entry:
             cut.update(pending)
             cut.add(index)
             pending, prose = [], 0

@@ -14,7 +14,9 @@ from rag.indexing.references import find_cuts
 from rag.indexing.style import BodyStyle
 
 _CONTACT = re.compile(
-    r"@|equal contribution|corresponding author|correspondence to|permission to make digital"
+    r"@|equal contribution|contribut\w+ equally|corresponding author|correspondence to"
+    r"|permission to make digital|^\W{0,3}(?:final|senior|first|primary) author"
+    r"|^[\W\d]{0,4}(?:school|institute|[^.]{0,60} (?:university|institute)) of [^.]{3,90}\.?$"
     r"|work (?:was )?done (?:while|during|when|at)|acm isbn|acm reference format|copyright"
     r"|^in proceedings of|^\W{0,3}(?:university|department|google|microsoft|meta )",
     re.IGNORECASE,
@@ -38,8 +40,9 @@ def divide(paragraphs: Sequence[Paragraph], style: BodyStyle, title: str | None)
     cut, notes = find_cuts(paragraphs, headings)
     kept = [
         at
-        for at in range(front.body_start, len(paragraphs))
-        if at not in cut
+        for at in range(len(paragraphs))
+        if (at >= front.body_start or paragraphs[at].kind == "caption")
+        and at not in cut
         and not _is_contact(paragraphs[at])
         and not _same_text(paragraphs[at].text, title)
     ]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -24,6 +27,33 @@ _EM_PER_LETTER = 0.46  # mean width of a letter of Computer Modern in its own si
 _TEX_LIGATURES = {11: "ff", 12: "fi", 13: "fl", 14: "ffi", 15: "ffl"}  # TeX's OT1 encoding
 
 Span = dict[str, Any]  # one run of characters in one font, as PyMuPDF gives it
+RawLine = dict[str, Any]  # its "spans" and where they stand
+Code = tuple[int | None, str, str]  # a page (None: all), a font and a character of it
+
+# A code that is no text (control, private use, unknown), and a word that holds some. Subset fonts
+# with faulty tables say such a code where they show a ligature.
+_CODES = "\x00-\x08\x0b-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff"
+_CODE = re.compile(f"[{_CODES}]")
+_CODED_WORD = re.compile(rf"[^\W\d_]*(?:[{_CODES}][^\W\d_]*)+")
+_CODE_IN_WORD = re.compile(f"[a-z][{_CODES}]|[{_CODES}][a-z]")
+_UNKNOWN_IN_WORD = re.compile("[a-z]\ufffd|\ufffd[a-z]")
+_PLAIN_WORD = re.compile(r"[^\W\d_]{4,}")
+_LIGATURES = ("fi", "ff", "fl", "ffi", "ffl", "ti", "tt", "ft", "tti")
+_LEAST_VOTES = 3  # different words that must read right with one ligature in the place of a code
+_VOTE_LEAD = 4  # times as many as with any other
+# Words of papers that hold ligatures, for files that lose every one of them.
+_LIGATURE_STEMS = re.compile(
+    r"\b(?:fi(?:eld|fth|gure|ll|lter|nal|nanc|nd|nger|nish|nite|rm|rst)|fi(?:ts?|tted|tting|t"
+    r"ness|x|xed|xing|ve|le|les|ne|ner|nest|re|red)\b|flat|flexib|flow|float|floor|fluctuat|fluent"
+    r"|fluid|off\b|offs)|classifi|specifi|signifi|defin[ei]|modifi|identifi|verifi|simplifi"
+    r"|quantifi|justifi|unifi|ratifi|amplifi|rectifi|satisfi|artifici|benefi|confid|configur"
+    r"|confirm|infini|finite|profil|prefix|suffix|scientifi|refine|magnifi|fulfil|overfit|underfit"
+    r"|differ|diffus|diffic|\beffect|effici|\beffort|\baffect|\boffer|afford|staff|suffer|traffi"
+    r"|coeffici|suffici|offici|office|affine|affini|scaffold|cutoff|tradeoff|shuffl|offline"
+    r"|reflect|influen|conflict|inflat|workflow|overflow|outflow"
+    r"|[a-z][^t]tion(?:s|al|ally|ed|ing)?\b|[a-z][^t]tives?\b|multi|matter|better|letter"
+    r"|pattern|setting|\bafter|\boften|\bleft\b"
+)
 
 
 def with_true_sizes(block: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -94,3 +124,101 @@ def _raised(text: str, before: str) -> str:
     if mark in _MARKS or (mark.isdigit() and (word or before[-1:] in '.,;:!?”’"')):
         return " " if text[-1:] == " " or mark != "∗" else text
     return text.translate(_TO_SUPERSCRIPT)
+
+
+def has_unknown_in_words(blocks: Sequence[list[RawLine]]) -> bool:
+    """Whether words hold characters the file's fonts give no meaning for."""
+    text = _all_text(blocks)
+    return "\ufffd" in text and bool(_UNKNOWN_IN_WORD.search(text))
+
+
+def has_codes_in_words(blocks: Sequence[list[RawLine]]) -> bool:
+    """Whether words hold codes that are no text, which may stand for ligatures."""
+    text = _all_text(blocks)
+    return bool(_CODE.search(text) and _CODE_IN_WORD.search(text))
+
+
+def restore_ligatures(pages: Sequence[Sequence[list[RawLine]]], text: Iterable[str]) -> None:
+    """Puts ligatures back where a font's code for them is no text. Changes the spans in place.
+
+    ``pages`` are those that hold codes, ``text`` is that of the others. One code of a font stands
+    for the one ligature with which most of its words are words, on a page (figures bring other
+    fonts of the same name) or else in the document, if it suits a word of the page. A code
+    without enough votes stays and is dropped by the cleaning.
+    """
+    coded = [
+        (number, span)
+        for number, blocks in enumerate(pages)
+        for span in _all_spans(blocks)
+        if _CODE.search(span["text"])
+    ]
+    uses: dict[Code, list[str]] = defaultdict(list)
+    for number, span in coded:
+        for word in _CODED_WORD.findall(span["text"]):
+            codes = _CODE.findall(word)
+            if len(codes) == 1 and len(word) > 1:
+                uses[None, span["font"], codes[0]].append(word.lower())
+                uses[number, span["font"], codes[0]].append(word.lower())
+    if not uses:
+        return
+    known = frozenset(
+        word.lower()
+        for part in (*map(_all_text, pages), *text)
+        for word in _PLAIN_WORD.findall(part)
+    )
+    elected = _elect_all(uses, known)
+    for number, span in coded:
+        found = {code: elected.get((number, span["font"], code)) for code in set(span["text"])}
+        span["text"] = _CODED_WORD.sub(partial(_filled, found=found, known=known), span["text"])
+
+
+def _filled(match: re.Match[str], found: Mapping[str, str | None], known: frozenset[str]) -> str:
+    """A word with its ligatures, as it was where it is too short to be told from a formula."""
+    word = match[0]
+    letters = sum(char.isalpha() for char in word)
+    if letters < 3 and not any(
+        _reads(word.lower(), text, known) for text in found.values() if text
+    ):
+        return word
+    return _CODE.sub(lambda code: found.get(code[0]) or code[0], word)
+
+
+def _all_spans(blocks: Sequence[list[RawLine]]) -> Iterator[Span]:
+    return (span for block in blocks for line in block for span in line["spans"])
+
+
+def _all_text(blocks: Sequence[list[RawLine]]) -> str:
+    return "\n".join([span["text"] for block in blocks for line in block for span in line["spans"]])
+
+
+def _elect_all(uses: Mapping[Code, Sequence[str]], known: frozenset[str]) -> dict[Code, str | None]:
+    elected = {use: _elected(use[2], words, known) for use, words in uses.items()}
+    for use, words in uses.items():
+        whole = elected[None, use[1], use[2]]
+        if elected[use] is None and whole and any(_reads(word, whole, known) for word in words):
+            elected[use] = whole
+    return elected
+
+
+def _elected(code: str, words: Sequence[str], known: frozenset[str]) -> str | None:
+    """The ligature most of the words call for; TeX's own code for it needs one vote only."""
+    different = set(words)
+    votes = Counter(text for word in different for text in _LIGATURES if _reads(word, text, known))
+    if not votes:
+        return None
+    (best, most), *others = votes.most_common(2)
+    least = 1 if _TEX_LIGATURES.get(ord(code) & 0xFF) == best else _LEAST_VOTES
+    return best if most >= least and most >= _VOTE_LEAD * sum(n for _, n in others) else None
+
+
+def _reads(word: str, ligature: str, known: frozenset[str]) -> bool:
+    """Whether a word is one with ``ligature`` in the place of its code."""
+    at = _CODE.search(word)
+    if at is None:
+        return False
+    whole = _CODE.sub(ligature, word)
+    if len(whole) >= 4 and whole in known:
+        return True
+    stems = _LIGATURE_STEMS.finditer(whole)
+    end = at.start() + len(ligature)
+    return any(stem.start() <= at.start() and end <= stem.end() for stem in stems)

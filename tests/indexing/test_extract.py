@@ -162,6 +162,24 @@ def test_c08_a_stamp_alone_is_no_text_layer(tmp_path: Path) -> None:
     assert caught.value.reason == "no text layer"
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        lambda char: chr(max(33, ord(char) - 29)) if char != " " else char,  # shifted codes
+        lambda char: "!#$%&+-/"[ord(char) % 8],  # signs
+        lambda char: chr(1 + ord(char) % 8),  # control codes
+    ],
+    ids=["shifted", "signs", "control codes"],
+)
+def test_a_garbage_text_layer_is_no_text_layer(tmp_path: Path, code: Any) -> None:
+    document = new_document()
+    page = add_page(document)
+    write_lines(page, ["".join(map(code, text)) for text in FILLER * 4])
+    with pytest.raises(UnreadablePaperError) as caught:
+        extract_paper(save(document, tmp_path / "a.pdf"))
+    assert (caught.value.reason, caught.value.skipped) == ("no text layer", True)
+
+
 def test_c08_an_ocr_layer_is_text(tmp_path: Path) -> None:
     document = new_document()
     page = add_page(document)

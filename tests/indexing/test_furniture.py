@@ -72,6 +72,16 @@ def test_notices_in_the_margin_of_one_page(tmp_path: Path, notice: str) -> None:
     assert kept(pages_with(tmp_path / "a.pdf", draw)) == expected()
 
 
+def test_an_entry_at_the_edge_of_a_later_page_is_no_notice(tmp_path: Path) -> None:
+    entry = "Proceedings of the Conference on Benches, pages 1-9."
+
+    def draw(page: Any, number: int) -> None:
+        if number == 3:
+            write(page, 72, 60, entry)
+
+    assert kept(pages_with(tmp_path / "a.pdf", draw))[2][0] == entry
+
+
 def test_c04_a_sentence_that_mentions_an_arxiv_id_stays(tmp_path: Path) -> None:
     document = new_document()
     sentence = "The bench is described in arXiv:2301.00001 and in the book."

@@ -174,3 +174,54 @@ def test_pages_never_run_backwards(tmp_path: Path) -> None:
     done = paragraphs_of(save(document, tmp_path / "a.pdf"))
     pages = [number for item in done for _, number in item.breaks]
     assert pages == sorted(pages)
+
+
+def test_footnotes_are_parted_at_their_marks(tmp_path: Path) -> None:
+    document = new_document()
+    page = add_page(document)
+    write_lines(page, [*FILLER, *FILLER], 90)
+    notes = ("1The gauge was built by hand.", "2Nobody has seen the book.", "that lay beside it.")
+    for at, text in enumerate(notes):
+        write(page, 72, 700 + 10 * at, text, 8)
+    done = paragraphs_of(save(document, tmp_path / "a.pdf"))
+    assert [item.text for item in done if item.kind == "note"] == [
+        notes[0],
+        f"{notes[1]} {notes[2]}",
+    ]
+
+
+def test_a_sentence_between_pieces_of_formulas_is_kept(tmp_path: Path) -> None:
+    document = new_document()
+    page = add_page(document)
+    y = write_lines(page, [*FILLER, *FILLER], 90) + 30
+    write(page, 90, y, "k", 6)
+    write(page, 72, y + 8, "We can now use (7) of the last part to simplify the sum,")
+    for at in range(8):
+        write(page, 150, y + 19 + 9 * at, f"|Q| + |R|({at}) = 2 |S|{at} - |T|({at})")
+    write_lines(page, FILLER, y + 130)
+    texts = [item.text for item in paragraphs_of(save(document, tmp_path / "a.pdf"))]
+    assert any("We can now use (7) of the last part" in text for text in texts)
+    assert not any("|S|3" in text for text in texts)
+
+
+def test_a_short_list_in_small_print_is_text(tmp_path: Path) -> None:
+    document = new_document()
+    page = add_page(document)
+    y = write_lines(page, [*FILLER, *FILLER], 90) + 30
+    items = ["- small screws", "- springs of gauges", "- brass and glass", "- some paint"]
+    write_lines(page, items, y, size=9)
+    write_lines(page, [*FILLER, *FILLER], y + 80)
+    texts = " ".join(item.text for item in paragraphs_of(save(document, tmp_path / "a.pdf")))
+    assert "small screws" in texts and "some paint" in texts
+
+
+def test_a_table_in_a_font_of_its_own_is_kept(tmp_path: Path) -> None:
+    document = new_document()
+    page = add_page(document)
+    for at in range(4):
+        for x, cell in ((110, f"widget {at}"), (250, "0.5"), (350, "0.7"), (450, "0.9")):
+            page.insert_text((x, 100 + 11 * at), cell, fontsize=9, fontname="tiro")
+    write(page, 110, 160, "Table 3: The readings of the gauges.", 9)
+    write_lines(page, FILLER * 8, 200)
+    done = paragraphs_of(save(document, tmp_path / "a.pdf"))
+    assert any(item.kind == "table" and "widget 3 0.5 0.7 0.9" in item.text for item in done)

@@ -132,6 +132,16 @@ def test_turned_pages_are_set_upright(tmp_path: Path, rotate: int, drawn: int) -
     assert all(line.x0 < line.x1 and line.y0 < line.baseline < line.y1 for line in ordered)
 
 
+def test_turned_labels_of_a_figure_do_not_turn_the_page(tmp_path: Path) -> None:
+    document = new_document()
+    page = add_page(document)
+    for at in range(60):
+        page.insert_text((80 + 7 * at, 300), "perfect label", fontsize=6, rotate=90)
+    write_lines(page, FILLER[:2], 330)
+    result = read_pdf(save(document, tmp_path / "a.pdf")).pages[0]
+    assert [line.text for line in result.lines] == list(FILLER[:2])
+
+
 def test_turned_margin_text_is_kept_apart(tmp_path: Path) -> None:
     document = new_document()
     page = add_page(document)

@@ -149,6 +149,36 @@ def test_truncated_file_is_used_with_a_note() -> None:
     assert paper.notes and paper.usable_characters > 10_000
 
 
+def words_of(path: Path) -> set[str]:
+    paper = extract_paper(path)
+    whole = " ".join([paper.abstract or "", *paragraphs(paper)])
+    return set(re.findall(r"[a-z]+", whole.lower()))
+
+
+@pytest.mark.parametrize(
+    ("name", "whole", "broken"),
+    [
+        (
+            "odd/10-truncated-1502.03167",
+            ["define", "efficient", "classification", "flowing", "shuffling", "overfitting"],
+            ["dene", "ecient", "classication", "owing", "shufing"],
+        ),
+        (
+            "odd/04-split-words-bishop-mdn-1994",
+            ["defined", "efficient", "coefficients", "differences"],
+            ["dened", "coecients", "dierences"],
+        ),
+        ("2409.03271", ["summation", "elicitation"], ["summaon", "elicitaon", "queson", "bufer"]),
+    ],
+)
+def test_ligatures_that_the_fonts_lose_are_restored(
+    name: str, whole: list[str], broken: list[str]
+) -> None:
+    words = words_of(FOLDER / f"{name}.pdf")
+    assert set(whole) <= words
+    assert not set(broken) & words
+
+
 def test_heavy_maths_in_two_columns() -> None:
     paper = extract_paper(ODD / "13-two-column-heavy-maths-1807.04162.pdf")
     assert paper.abstract is not None

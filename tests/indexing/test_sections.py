@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -183,6 +184,39 @@ def test_tables_among_the_entries_are_kept() -> None:
     outline = divided(paper(heading("References", 2), *items))
     assert "Table 4: Readings." in all_text(outline)
     assert "first trials" not in all_text(outline)
+
+
+def test_listings_among_the_entries_are_kept() -> None:
+    listing = replace(text("def turn(widget): return widget.turned()", 2, "note"), mono=True)
+    items = [*(text(entry, 2) for entry in ENTRIES[:3]), listing, text(ENTRIES[4], 2)]
+    outline = divided(paper(heading("References", 2), *items))
+    assert "def turn(widget)" in all_text(outline)
+    assert "first trials" not in all_text(outline)
+
+
+def test_a_figure_among_the_front_matter_keeps_its_caption() -> None:
+    start = paper(heading("2 Method"), text(PROSE))
+    start.insert(2, text("Figure 1: A widget at work.", kind="caption"))
+    outline = divided(start)
+    assert all_text(outline).startswith("Figure 1: A widget at work.")
+    assert outline.front.abstract is not None and "Figure" not in outline.front.abstract
+    assert "University" not in all_text(outline)
+
+
+def test_a_long_ellipsis_is_no_contents_page() -> None:
+    outline = divided(paper(text(PROSE[:200] + "and so on" + "." * 300)))
+    assert "and so on....." in all_text(outline)
+
+
+@pytest.mark.parametrize(
+    "note",
+    ["∗Authors contributed equally.", "†Final author.", "2 School of Gauges, Old City, Oldland."],
+)
+def test_footnotes_on_the_authors_are_dropped(note: str) -> None:
+    small = replace(text(note, kind="note"), size=8.0)
+    other = replace(text("1The bench is described at large elsewhere.", kind="note"), size=8.0)
+    whole = all_text(divided(paper(small, other)))
+    assert note not in whole and "described at large" in whole
 
 
 def test_a_heading_without_entries_cuts_nothing() -> None:
