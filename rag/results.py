@@ -200,7 +200,8 @@ class Result(Contract):
 @dataclass(frozen=True)
 class LibraryFacts:
     """What the opened index is made of; ``kind`` is "starter" or "built"; ``reasoner_label``
-    names who writes answers. ``papers`` can be searched, ``listed`` are known to the catalogue."""
+    names who writes answers. ``papers`` can be searched, ``listed`` are known to the catalogue.
+    ``degraded`` says why the last question was not reranked."""
 
     kind: str
     papers: int
@@ -211,3 +212,4 @@ class LibraryFacts:
     reranker: str
     reasoner_label: str
     fingerprint: str
+    degraded: str = ""

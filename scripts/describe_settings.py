@@ -37,6 +37,7 @@ BARE_NAMES = (
 )
 OTHER_NAMES = (
     ("LLM_API_KEY", "", "Key of the server at RAG_REASONING__BASE_URL, if it asks for one."),
+    ("COHERE_API_KEY", "", "Key for RAG_RERANKING__NAME=cohere."),
     ("OPENAI_BASE_URL", "", "Another address for the provider openai."),
     ("OPENAI_ORG_ID", "", "Organisation to bill at openai."),
     ("OPENAI_PROJECT_ID", "", "Project to bill at openai."),

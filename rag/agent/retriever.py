@@ -34,7 +34,7 @@ def retriever_node(state: AgentState, runtime: Run) -> Update:
         "pool": list(judged.candidates),
         "bars": judged.bars,
         "reranker": judged.reranker,
-        "rerank_degraded": judged.degraded,
+        "rerank_degraded": judged.degraded or state.get("rerank_degraded", ""),
     }
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rag.errors import ModelUnavailableError
 from rag.indexing.sentences import sentence_spans
 from rag.reasoning.protocol import Evidence, InformationCheck, QueryPlan
 from rag.retrieval.lexicon import Lexicon
-from rag.retrieval.name_table import text_for_query
+from rag.retrieval.name_table import names_spelled, text_for_query
 from rag.retrieval.relevance import log_odds
 from rag.retrieval.reranker import Reranker
 from rag.retrieval.terms import stem, terms
 
+logger = logging.getLogger(__name__)
 MOST_SCORED = 60
 SHORTEST_WORDS = 6
 LONGEST_WORDS = 70
@@ -23,6 +26,13 @@ FARTHEST = 3.0
 # reranker is nearly blind to paraphrase, the relevance is not.
 SENTENCE_WEIGHT = 0.4
 TOO_ALIKE = 0.6
+# A sentence that leans on the one before it does not stand alone in an answer.
+DANGLING_COST = 1.0
+_DANGLING = re.compile(
+    r"(?:It|Its|This|These|Those|They|Their|Such|Both|He|She|The (?:latter|former|same)|However"
+    r"|But|Moreover|Furthermore|Thus|Hence|Therefore|In addition|Also|Similarly|In contrast"
+    r"|Instead|Otherwise|For (?:example|instance)|That is)\b"
+)
 _REFERENCE_MARK = re.compile(
     r"\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]"  # [12], [3, 5-7]
     r"|\s*\((?:see )?(?:Figure|Fig\.|Table|Section|Sec\.|Appendix)[^)]{0,30}\)"
@@ -80,7 +90,7 @@ def _groups(
     taken: list[Sentence] = []
     groups: list[list[Sentence]] = []
     for query in queries:
-        scored = score_sentences(query, evidence, lexicon, reranker)
+        scored = score_sentences(query, of_named(query, evidence), lexicon, reranker)
         picked = pick_sentences(scored, share, taken)
         taken += picked
         by_paper: dict[str, list[Sentence]] = {}
@@ -88,6 +98,20 @@ def _groups(
             by_paper.setdefault(sentence.evidence.paper_id, []).append(sentence)
         groups += [_reading_order(sentences) for sentences in by_paper.values()]
     return groups
+
+
+def of_named(query: str, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
+    """The passages of the papers that a query calls by name; all where it names none of them.
+
+    A part of a comparison is about one paper: what others say of it stands in their own parts.
+    """
+    named = [item for item in evidence if names_spelled(query, _called(item))]
+    return named or evidence
+
+
+def _called(item: Evidence) -> list[str]:
+    head, colon, _ = item.title.partition(":")
+    return [*item.names, head.strip()] if colon else list(item.names)
 
 
 def score_sentences(
@@ -102,17 +126,14 @@ def score_sentences(
     found = [sentence for item in evidence for sentence in usable_sentences(item)]
     found.sort(key=lambda sentence: (-lexicon.coverage(wanted, sentence.text), sentence.evidence.n))
     found = found[:MOST_SCORED]
-    if reranker is None:
+    read = _read(query, found, reranker)
+    if read is None:
         scores = [lexicon.coverage(wanted, sentence.text) for sentence in found]
     else:
-        read = reranker.score(
-            [
-                (query, text_for_query(query, sentence.evidence.names, _titled(sentence)))
-                for sentence in found
-            ]
-        )
         scores = [
-            SENTENCE_WEIGHT * log_odds(score) + log_odds(sentence.evidence.score or 0.0)
+            SENTENCE_WEIGHT * log_odds(score)
+            + log_odds(sentence.evidence.score or 0.0)
+            - (DANGLING_COST if _DANGLING.match(sentence.text) else 0.0)
             for sentence, score in zip(found, read, strict=True)
         ]
     scored = [
@@ -122,6 +143,23 @@ def score_sentences(
     return sorted(
         scored, key=lambda sentence: (-sentence.score, sentence.evidence.n, sentence.place)
     )
+
+
+def _read(
+    query: str, sentences: Sequence[Sentence], reranker: Reranker | None
+) -> list[float] | None:
+    """The reranker's score of each sentence; None without a reranker or when it fails now."""
+    if reranker is None:
+        return None
+    pairs = [
+        (query, text_for_query(query, sentence.evidence.names, _titled(sentence)))
+        for sentence in sentences
+    ]
+    try:
+        return reranker.score(pairs)
+    except ModelUnavailableError as error:
+        logger.warning("sentences are chosen without the reranker: %s", error)
+        return None
 
 
 def _titled(sentence: Sentence) -> str:

@@ -85,6 +85,8 @@ class Searcher:
         self.late = late
         self.reranker = reranker
         self.names = NameTable(index.papers)
+        # Why the last question was not reranked; what the app says of its own state.
+        self.degraded = ""
         self.lexicon = Lexicon(index.keyword.rarity, index.acronyms)
 
     def retrieve(
@@ -126,6 +128,8 @@ class Searcher:
         ``several`` says that the question is about several papers.
         """
         scored, degraded = self._rerank(pools, settings)
+        if settings.reranking.name != "none":
+            self.degraded = degraded
         active = None if degraded or self.reranker is None else self.reranker
         if settings.reranking.name == "none":
             active = None
@@ -151,7 +155,7 @@ class Searcher:
         if settings.reranking.name == "none":
             return list(pools), ""
         if self.reranker is None:
-            return list(pools), "Reranking is off: its model could not be loaded."
+            return list(pools), "Reranking is off: its model is not usable (see the log)."
         pairs = [
             (
                 pool.sub_query,

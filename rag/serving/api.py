@@ -74,6 +74,7 @@ def add_api(app: FastAPI, engine: Engine) -> None:
             },
             "reranking": facts.reranker if facts.reranker != "none" else "off",
             "reasoner": facts.reasoner_label,
+            **({"degraded": facts.degraded} if facts.degraded else {}),
         }
 
     @app.post("/query", responses={422: {}, 503: {}})
