@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from rag.errors import ModelUnavailableError
 from rag.reasoning.protocol import Evidence, InformationCheck, QueryPlan
-from rag.reasoning.sentence_writer import is_prose, tidy, write_from_sentences
+from rag.reasoning.sentence_writer import (
+    is_prose,
+    of_named,
+    score_sentences,
+    tidy,
+    write_from_sentences,
+)
 from rag.retrieval.flashrank_reranker import MINILM_CALIBRATION
 
 from .rule_bench import lexicon, passage
@@ -132,3 +140,24 @@ def test_debris_is_no_prose(text: str) -> None:
 def test_prose() -> None:
     assert is_prose("The network keeps 3 of its 12 layers frozen during training.")
     assert is_prose("“It keeps the other weights frozen all the time.”")
+
+
+def test_a_reranker_that_fails_while_sentences_are_chosen_costs_nothing_but_order() -> None:
+    class Failing:
+        name = "failing"
+
+        def score(self, pairs: object) -> list[float]:
+            raise ModelUnavailableError("It is down.")
+
+    evidence = [passage(1, "Widgets turn fast in every way. Gauges measure the widgets well too.")]
+    scored = score_sentences("How do gauges measure?", evidence, lexicon(), Failing())  # type: ignore[arg-type]
+    assert scored[0].text.startswith("Gauges measure")
+
+
+def test_a_part_of_a_comparison_is_written_from_the_paper_it_names() -> None:
+    bert = replace(passage(1, "x" * 50), paper_id="b", title="BERT: Pre-training", names=("BERT",))
+    beit = replace(passage(2, "y" * 50), paper_id="i", title="BEiT: Images", names=("BEiT",))
+    assert of_named("How BERT trains", [bert, beit]) == [bert]
+    assert of_named("How anything trains", [bert, beit]) == [bert, beit]
+    headed = replace(beit, title="GNNExplainer: Explaining", names=())
+    assert of_named("What does GNNExplainer do?", [bert, headed]) == [headed]
