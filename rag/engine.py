@@ -8,14 +8,14 @@ import queue
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rag.agent.events import CompletePayload, ErrorPayload, Event
 from rag.agent.graph import build_graph, recursion_limit
 from rag.agent.state import AgentContext, AgentState
 from rag.cards import PaperCard, make_card, merged_catalogue
 from rag.compute import ComputePool
-from rag.errors import CancelledError, ModelUnavailableError, ProviderError
+from rag.errors import CancelledError, ProviderError
 from rag.hosting import hosting_platform
 from rag.indexing.build_summary import BuildSummary
 from rag.indexing.builder import build_index, pdf_files, records_wanted
@@ -28,14 +28,17 @@ from rag.reasoning.protocol import CallMeter, CancelToken, Reasoner
 from rag.reasoning.step_down import StepDown
 from rag.results import AskRequest, LibraryFacts, Result
 from rag.retrieval.embed import Embedder, open_embedder
-from rag.retrieval.flashrank_reranker import FlashRankReranker
 from rag.retrieval.index import OpenIndex, open_index
 from rag.retrieval.late_interaction import LateModel, open_late_model
+from rag.retrieval.open_reranker import open_reranker
 from rag.retrieval.reranker import Reranker
 from rag.retrieval.search import Searcher
 from rag.selection.snapshot import merge_records
 from rag.selection.topics import catalogue
 from rag.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from rag.reasoning.llm import LlmReasoner
 
 logger = logging.getLogger(__name__)
 TICK_SECONDS = 0.25
@@ -57,13 +60,15 @@ class Engine:
         reranker: Reranker | None,
         llm: Reasoner | None = None,
         known: Library | None = None,
+        second: Reasoner | None = None,
     ) -> None:
         self.settings = settings
         self.index = index
         self.catalogue = merged_catalogue(known or Library([]), index.papers)
         self.searcher = Searcher(index, embedder, late, reranker)
         self._extractive = ExtractiveReasoner(self.searcher.lexicon, reranker, self.searcher.names)
-        self._llm = llm
+        # In the order in which they are asked; without any, answers are extractive.
+        self._llms = tuple(item for item in (llm, second) if item is not None)
         self._graph = build_graph()
 
     @classmethod
@@ -85,7 +90,8 @@ class Engine:
         )
         index = open_index(root, embedder)
         llm = open_llm(settings, reranker)
-        return cls(settings, index, embedder, late, reranker, llm, known)
+        second = open_fallback(settings, reranker)
+        return cls(settings, index, embedder, late, reranker, llm, known, second)
 
     @property
     def library(self) -> Library:
@@ -105,8 +111,9 @@ class Engine:
             topics=len(self.library.topics()),
             embedder=manifest.embedder,
             reranker=reranker.name if reranker else "none",
-            reasoner_label=(self._llm.model or self._llm.provider) if self._llm else "extractive",
+            reasoner_label=_label(self._llms),
             fingerprint=manifest.fingerprint,
+            degraded=self.searcher.degraded,
         )
 
     def card(self, paper_id: str) -> PaperCard | None:
@@ -168,8 +175,8 @@ class Engine:
     def close(self) -> None:
         """Close the index and the connections to a language model."""
         self.index.close()
-        if self._llm is not None:
-            self._llm.close()
+        for llm in self._llms:
+            llm.close()
 
     def _work(
         self, request: AskRequest, cancel: CancelToken, events: queue.Queue[Event | None]
@@ -187,8 +194,7 @@ class Engine:
         self, request: AskRequest, question: str, settings: Settings, cancel: CancelToken
     ) -> AgentContext:
         """The resources of one question."""
-        use_llm = self._llm is not None and request.reasoner != "extractive"
-        primary: Reasoner = self._llm if use_llm and self._llm else self._extractive
+        llms = () if request.reasoner == "extractive" else self._llms
         fall_back = settings.reasoning.on_provider_failure == "extractive"
         return AgentContext(
             request=request,
@@ -196,7 +202,7 @@ class Engine:
             settings=settings,
             library=self.catalogue,
             searcher=self.searcher,
-            reasoner=StepDown(primary, self._extractive, fall_back=fall_back),
+            reasoner=StepDown(llms, self._extractive, fall_back=fall_back),
             cancel=cancel,
             meter=CallMeter(settings.reasoning.max_calls),
         )
@@ -211,6 +217,10 @@ class Engine:
         )
 
 
+def _label(llms: tuple[Reasoner, ...]) -> str:
+    return (llms[0].model or llms[0].provider) if llms else "extractive"
+
+
 def open_llm(settings: Settings, reranker: Reranker | None) -> Reasoner | None:
     """The language model that settings and environment name; None for the extractive reasoner.
 
@@ -220,8 +230,24 @@ def open_llm(settings: Settings, reranker: Reranker | None) -> Reasoner | None:
     """
     from rag.reasoning.llm import make_llm_reasoner
 
-    floor = reranker.calibration.evidence_floor if reranker else None
-    llm = make_llm_reasoner(settings, os.environ, evidence_floor=floor)
+    llm = make_llm_reasoner(settings, os.environ, evidence_floor=_floor(reranker))
+    return _if_allowed(llm, settings, "a billed key, so it is not used and answers are extractive")
+
+
+def open_fallback(settings: Settings, reranker: Reranker | None) -> Reasoner | None:
+    """The second provider, asked when the first one fails; None without one. Fails closed like
+    the first."""
+    from rag.reasoning.fallback import make_fallback_reasoner
+
+    llm = make_fallback_reasoner(settings, os.environ, evidence_floor=_floor(reranker))
+    return _if_allowed(llm, settings, "a fallback that is billed, so it is not used")
+
+
+def _floor(reranker: Reranker | None) -> float | None:
+    return reranker.calibration.evidence_floor if reranker else None
+
+
+def _if_allowed(llm: LlmReasoner | None, settings: Settings, state: str) -> LlmReasoner | None:
     host = hosting_platform(os.environ, settings.serving.host)
     if (
         llm is None
@@ -232,26 +258,10 @@ def open_llm(settings: Settings, reranker: Reranker | None) -> Reasoner | None:
         return llm
     llm.close()
     reason = (
-        f"This app runs on {host} with a key that is billed, so answers are extractive; set "
+        f"This app runs on {host} with {state}; set "
         "RAG_REASONING__ALLOW_PAID_ON_HOST=true to let visitors' questions be billed."
     )
     if os.environ.get("STRICT_HOSTING", "").strip() == "1":
         raise ProviderError(reason, provider=llm.provider, kind="configuration")
     logger.warning("%s", reason)
     return None
-
-
-def open_reranker(settings: Settings, pool: ComputePool) -> Reranker | None:
-    """The reranker that the settings name; None when it is off or its files are unusable.
-
-    Retrieval then answers in fused order and says so (C48).
-    """
-    if settings.reranking.name == "none":
-        return None
-    reranker = FlashRankReranker(pool, settings.data_dir / "models")
-    try:
-        reranker.load()
-    except ModelUnavailableError as error:
-        logger.warning("reranking is off: %s", error)
-        return None
-    return reranker

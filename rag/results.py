@@ -188,6 +188,8 @@ class Result(Contract):
     timings_ms: dict[str, float] = Field(default_factory=dict)
     llm_calls: int = 0
     cost_usd: float | None = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
     index_fingerprint: str = ""
     settings_hash: str = ""
     error: ErrorRecord | None = None

@@ -6,9 +6,11 @@ from typing import Literal
 
 from rag.knobs import Section, knob
 
-RerankerName = Literal["flashrank-minilm-l12", "none"]
+RerankerName = Literal["flashrank-minilm-l12", "flashrank-tinybert-l2", "cohere", "none"]
 EmbedderName = Literal["bge-small-en-v1.5", "text-embedding-3-small"]
 ProviderFailure = Literal["extractive", "error"]
+RouteSort = Literal["price", "throughput", "latency", ""]
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", ""]
 Verification = Literal["mark", "remove", "off"]
 
 
@@ -141,7 +143,12 @@ class RerankingSettings(Section):
     A bar of None means the calibrated value of the chosen reranker.
     """
 
-    name: RerankerName = knob("flashrank-minilm-l12", "Model that scores a passage for a question.")
+    name: RerankerName = knob(
+        "flashrank-minilm-l12",
+        "Model that scores a passage for a question: flashrank-minilm-l12 (local), "
+        "flashrank-tinybert-l2 (faster, weaker; downloaded once), cohere (hosted, billed, needs "
+        "COHERE_API_KEY), none.",
+    )
     bar: float | None = knob(
         None, "Score to be kept at trusted fusion ranks.", ge=0, le=1, per_request=True
     )
@@ -163,6 +170,30 @@ class RerankingSettings(Section):
         ge=0,
         le=1,
         per_request=True,
+    )
+    tinybert_url: str = knob(
+        "https://huggingface.co/prithivida/flashrank/resolve/"
+        "858a1ac046a05663a35367eac852d7f76feeefdd/ms-marco-TinyBERT-L-2-v2.zip",
+        "Where TinyBERT's archive is downloaded: FlashRank's own, at a fixed revision.",
+        source="FlashRank 0.2.10, Config.py",
+    )
+    tinybert_sha256: str = knob(
+        "752eddf1c5ece3c5e6115e9ab52eb3b16436bbf9b3a091cbb62b5b8eadc47105",
+        "SHA-256 of TinyBERT's archive; another file is never loaded.",
+        source="Hugging Face's record of that revision, as cited by others; not downloaded here",
+    )
+    tinybert_timeout_seconds: float = knob(
+        60.0, "Longest time for that download.", ge=1, le=600, unit="seconds"
+    )
+    cohere_model: str = knob("rerank-v3.5", "Cohere's model.")
+    cohere_url: str = knob("https://api.cohere.com", "Address of Cohere's API.")
+    cohere_timeout_seconds: float = knob(
+        10.0, "Longest wait for Cohere, for all sub-queries together.", ge=1, le=45, unit="seconds"
+    )
+    allow_paid_on_host: bool = knob(
+        False,
+        "On a public host, let visitors' questions be billed to your key at Cohere; otherwise the "
+        "local reranker is used there.",
     )
 
 
@@ -193,9 +224,34 @@ class ReasoningSettings(Section):
         "empty: by which key is present.",
     )
     model: str = knob("", "Model for all steps; empty: the provider's default.")
-    small_model: str = knob("", "Model for planning and grading; empty: the same.")
-    fallback_models: tuple[str, ...] = knob((), "OpenRouter: models tried next in one request.")
+    small_model: str = knob(
+        "", "Cheaper model for planning, grading and reformulating; empty: the same."
+    )
     base_url: str = knob("", "Address of an OpenAI-compatible server.")
+    fallback_models: tuple[str, ...] = knob(
+        (), "OpenRouter: at most two models tried next within one request."
+    )
+    route_fallbacks: bool = knob(
+        True, "OpenRouter: another host of the model may answer when the first one fails."
+    )
+    route_sort: RouteSort = knob(
+        "price", "OpenRouter: hosts by price, throughput or latency; empty: its own choice."
+    )
+    fallback_provider: str = knob(
+        "", "Second provider, asked when the first one fails; its key is its own variable."
+    )
+    fallback_model: str = knob("", "Model at the second provider; empty: its default.")
+    fallback_base_url: str = knob(
+        "",
+        "Address of the second provider if it is a compatible server; its key, if any, is "
+        "LLM_FALLBACK_API_KEY.",
+    )
+    effort: Effort = knob(
+        "low",
+        "How long a reasoning model thinks before it writes; dropped when refused; empty: not "
+        "sent.",
+    )
+    small_effort: Effort = knob("none", "The same for planning, grading and reformulating.")
     temperature: float | None = knob(None, "Sent only when set and accepted.", ge=0, le=2)
     timeout_seconds: float = knob(45.0, "Longest wait for one call.", ge=1, le=45, unit="seconds")
     max_retries: int = knob(2, "Retries of a call that may succeed later.", ge=0, le=5)
@@ -207,7 +263,8 @@ class ReasoningSettings(Section):
         "are extractive.",
     )
     on_provider_failure: ProviderFailure = knob(
-        "extractive", "Step down to the extractive reasoner, or answer with an error."
+        "extractive",
+        "When all providers fail: step down to the extractive reasoner, or answer with an error.",
     )
 
 

@@ -37,6 +37,9 @@ BARE_NAMES = (
 )
 OTHER_NAMES = (
     ("LLM_API_KEY", "", "Key of the server at RAG_REASONING__BASE_URL, if it asks for one."),
+    ("LLM_FALLBACK_API_KEY", "", "Key of the server at RAG_REASONING__FALLBACK_BASE_URL."),
+    ("LANGSMITH_TRACING", "", "true sends traces to LangSmith; off without it."),
+    ("LANGSMITH_API_KEY", "", "Key for LangSmith."),
     ("COHERE_API_KEY", "", "Key for RAG_RERANKING__NAME=cohere."),
     ("OPENAI_BASE_URL", "", "Another address for the provider openai."),
     ("OPENAI_ORG_ID", "", "Organisation to bill at openai."),

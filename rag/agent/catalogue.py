@@ -32,7 +32,7 @@ _OWNED = re.compile(
 _LIST = re.compile(
     # "please list all the", "show me", "which"
     r"^(?:please )?(?:can you )?"
-    r"(?:list|show|give|find|name|display|which|what|any|the)?"
+    r"(?:list|show|give|find|name|display|which|what|any|the)?(?: are)?"
     r"(?: me)?(?: all)?(?: (?:of )?the)?(?: (?:papers? )?)?"
     # "latest papers that you have"
     rf"\s*(?P<order>latest|newest|most recent|recent|oldest|earliest|first)?\s*{PAPERS}\s*"

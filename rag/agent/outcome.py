@@ -84,6 +84,8 @@ def _run_facts(outcome: Outcome) -> dict[str, object]:
         "degraded": reasoner.degraded if reasoner else None,
         "llm_calls": meter.calls if meter else 0,
         "cost_usd": meter.cost_usd if meter else 0.0,
+        "input_tokens": meter.input_tokens if meter else 0,
+        "output_tokens": meter.output_tokens if meter else 0,
         "timings_ms": dict(outcome.timings_ms),
         "index_fingerprint": outcome.index_fingerprint,
         "settings_hash": outcome.settings_hash,

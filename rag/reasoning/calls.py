@@ -18,6 +18,7 @@ from rag.reasoning.failures import (
     retry_after,
 )
 from rag.reasoning.lines import Hold, LinePool
+from rag.reasoning.prices import Use, add_to_meter, charged_amount, estimated_use
 from rag.reasoning.protocol import CancelToken, Turn
 from rag.reasoning.providers import (
     Provider,
@@ -42,8 +43,6 @@ STREAM_TIMEOUTS = 4
 _FIRST_PAUSE_SECONDS = 0.5
 # A time-out is not repeated: the visitor has waited for up to 45 s already.
 _REPEATED: frozenset[Kind] = frozenset({"rate", "connection", "server"})
-# Rough size of a token, for servers that report no usage: some estimate beats counting nothing.
-_CHARACTERS_PER_TOKEN = 4
 # LangGraph's message stream skips runs with this tag: no planner token may reach the page.
 _HIDDEN_TAG = "nostream"
 
@@ -105,7 +104,8 @@ class Upstream:
                     failure = error
                     hold.failed = True
             if failure is None:
-                self._count_tokens(turn, ask, message.usage_metadata, len(str(message.text)))
+                raw = message.response_metadata.get("token_usage")
+                self._count_use(turn, ask, message, len(str(message.text)), charged_amount(raw))
                 turn.cancel.check()
                 return message
             attempt.recover(failure, hold)
@@ -137,12 +137,12 @@ class Upstream:
     def _pieces(self, turn: Turn, ask: Ask, chat: ChatOpenAI, hold: Hold) -> Iterator[str]:
 
         latest = time.monotonic() + STREAM_TIMEOUTS * call_seconds(self.settings)
-        usage: Any = None
+        told: AIMessageChunk | None = None
         length = 0
         try:
             for chunk in chat.stream(ask.messages):
                 turn.cancel.check()
-                usage = _usage(chunk) or usage
+                told = chunk if chunk.usage_metadata else told
                 if _filtered(chunk):
                     raise provider_error("content_filter", self.provider.name)
                 text = str(chunk.text)
@@ -155,7 +155,8 @@ class Upstream:
                 yield text
                 turn.cancel.check()
         finally:
-            self._count_tokens(turn, ask, usage, length)
+            raw = told.additional_kwargs.get("usage", [None])[-1] if told else None
+            self._count_use(turn, ask, told, length, charged_amount(raw))
 
     def _count_call(self, turn: Turn) -> None:
         with self._meter_lock:
@@ -164,19 +165,26 @@ class Upstream:
                 return
         raise provider_error("budget", self.provider.name)
 
-    def _count_tokens(self, turn: Turn, ask: Ask, usage: Any, characters: int) -> None:
+    def _count_use(
+        self,
+        turn: Turn,
+        ask: Ask,
+        told: AIMessage | None,
+        characters: int,
+        charged: float | None,
+    ) -> None:
+        usage = told.usage_metadata if told else None
         if not usage and not characters:
             return
-        sent = ask.size // _CHARACTERS_PER_TOKEN
-        received = -(-characters // _CHARACTERS_PER_TOKEN)
+        use = estimated_use(ask.size, characters)
         if usage:
-            sent, received = int(usage["input_tokens"]), int(usage["output_tokens"])
+            use = Use(usage["input_tokens"], usage["output_tokens"], charged)
+        model = ask.model
+        if told and self.provider.routes_models:
+            # One of the models that stand in for it may have answered.
+            model = str(told.response_metadata.get("model_name") or model)
         with self._meter_lock:
-            turn.meter.input_tokens += sent
-            turn.meter.output_tokens += received
-            if self.provider.billing == "paid":
-                # Prices change without notice and are not ours to guess: unknown, not zero.
-                turn.meter.cost_usd = None
+            add_to_meter(turn.meter, self.provider, model, use)
 
     def _learn(self, feature: str, model: str) -> None:
         with self._memory.lock:
@@ -268,10 +276,6 @@ def wait(cancel: CancelToken, seconds: float) -> None:
     cancel.on_cancel(stopped.set)
     stopped.wait(seconds)
     cancel.check()
-
-
-def _usage(chunk: AIMessageChunk) -> Any:
-    return getattr(chunk, "usage_metadata", None)
 
 
 def _filtered(chunk: AIMessageChunk) -> bool:

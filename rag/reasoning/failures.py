@@ -6,14 +6,19 @@ looked at to tell the kinds apart.
 
 from __future__ import annotations
 
+import functools
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rag.errors import ProviderError
+
+if TYPE_CHECKING:
+    from langchain_core.outputs import ChatGenerationChunk, ChatResult
+    from langchain_openai import ChatOpenAI
 
 logger = logging.getLogger(__name__)
 
@@ -81,6 +86,51 @@ _UNSUPPORTED = re.compile(
 _REFUSING_STATUS = frozenset({400, 404, 405, 415, 422, 501})
 
 
+class WithheldError(Exception):
+    """Stands for an upstream exception wherever a tracer (LangSmith) could record one: the text of
+    the original may quote the key, so only its class is told."""
+
+    def __init__(self, original: Exception) -> None:
+        super().__init__(f"The call failed with {type(original).__name__}.")
+        self.original = original
+
+
+@functools.cache
+def quiet_chat_class() -> type[ChatOpenAI]:
+    """The class of chat models to use. Made on first use: the import takes a second."""
+    from langchain_openai import ChatOpenAI
+
+    class QuietChat(ChatOpenAI):
+        """``ChatOpenAI`` whose failures carry no upstream text (tracers record what is raised),
+        and which keeps what a streamed reply says that it cost."""
+
+        def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+            try:
+                return super()._generate(*args, **kwargs)
+            except Exception as error:
+                failure = WithheldError(error)
+            raise failure
+
+        def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+            failure: WithheldError | None = None
+            try:
+                yield from super()._stream(*args, **kwargs)
+            except Exception as error:
+                failure = WithheldError(error)
+            if failure is not None:
+                raise failure
+
+        def _convert_chunk_to_generation_chunk(
+            self, chunk: dict[str, Any], *args: Any, **kwargs: Any
+        ) -> ChatGenerationChunk | None:
+            made = super()._convert_chunk_to_generation_chunk(chunk, *args, **kwargs)
+            if made is not None and chunk.get("usage"):
+                made.message.additional_kwargs["usage"] = [chunk["usage"]]
+            return made
+
+    return QuietChat
+
+
 def provider_error(kind: Kind, provider: str) -> ProviderError:
     """The error of ``kind`` with its sentence; ``provider`` is a name from our own table."""
     sentence = SENTENCES[kind].format(provider=provider)
@@ -100,6 +150,8 @@ def kind_of(error: BaseException) -> Kind:
     """The kind of an upstream exception; one that is not understood counts as ``server``."""
     import openai
 
+    if isinstance(error, WithheldError):
+        error = error.original
     upstream = upstream_error(error)
     if isinstance(upstream, openai.APITimeoutError):
         return "timeout"
@@ -128,7 +180,7 @@ def upstream_error(error: BaseException) -> BaseException:
     """The openai exception behind ``error``, which LangChain may have wrapped; else ``error``."""
     import openai
 
-    seen: BaseException | None = error
+    seen: BaseException | None = error.original if isinstance(error, WithheldError) else error
     for _ in range(6):
         if seen is None or isinstance(seen, openai.OpenAIError):
             break

@@ -19,17 +19,20 @@ from rag.reasoning.prompts import (
     render_passages,
 )
 from rag.reasoning.protocol import InformationCheck, QueryPlan, Turn
-from rag.reasoning.providers import Provider, choose_provider
+from rag.reasoning.providers import FIRST, Provider, Variables, choose_provider
 from rag.reasoning.queries import MAX_SUB_QUERIES, clean_queries, folded, own_queries
-from rag.reasoning.structured import STRUCTURED_TOKENS, ask_structured
+from rag.reasoning.structured import (
+    STRUCTURED_TOKENS,
+    ask_structured,
+    check_by_scores,
+    check_of,
+)
 from rag.reasoning.thinking import ThinkFilter
 from rag.sections import ReasoningSettings
 from rag.settings import Settings
 
 #: Used when no calibrated floor is given: cautious, real answers may score below it.
 DEFAULT_EVIDENCE_FLOOR = 0.5
-
-_NO_ELEMENT = frozenset({"none", "n/a", "na", "nothing", "-", "null"})
 
 
 class LlmReasoner:
@@ -131,7 +134,7 @@ class LlmReasoner:
                     raise
                 problem = error
                 continue
-            return self._check(reply, kept) if reply else self._check_by_scores(evidence)
+            return check_of(reply, kept) if reply else check_by_scores(evidence, self._floor)
         raise problem or provider_error("context_length", self.provider)
 
     def reformulate(
@@ -217,7 +220,7 @@ class LlmReasoner:
             rules=rules,
             data=data,
             max_tokens=STRUCTURED_TOKENS,
-            effort="none",
+            effort=self._settings.small_effort,
             shape=shape,
         )
 
@@ -246,34 +249,16 @@ class LlmReasoner:
             rules=rules,
             data=data,
             max_tokens=self._settings.max_answer_tokens,
-            effort="low",
-        )
-
-    def _check(self, reply: GradeReply, evidence: Passages) -> InformationCheck:
-        numbers = [item.n for item in evidence]
-        helping = {verdict.n for verdict in reply.passages if verdict.helps}
-        relevant = tuple(n for n in numbers if n in helping)
-        sufficient = reply.sufficient
-        if not reply.passages:
-            relevant = tuple(numbers)
-        elif not relevant:
-            # "Sufficient" although no passage helps contradicts itself; the strict reading counts.
-            sufficient = False
-        missing = tuple(item for item in reply.missing_elements if item.lower() not in _NO_ELEMENT)
-        return InformationCheck(sufficient, missing, relevant, " ".join(reply.reason.split())[:300])
-
-    def _check_by_scores(self, evidence: Passages) -> InformationCheck:
-        best = max((item.score for item in evidence if item.score is not None), default=None)
-        return InformationCheck(
-            sufficient=best is not None and best >= self._floor,
-            missing_elements=(),
-            relevant=tuple(item.n for item in evidence),
-            reason="The model's verdict could not be read; decided by the reranker's scores.",
+            effort=self._settings.effort,
         )
 
 
 def make_llm_reasoner(
-    settings: Settings, environ: Mapping[str, str], *, evidence_floor: float | None = None
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    evidence_floor: float | None = None,
+    variables: Variables = FIRST,
 ) -> LlmReasoner | None:
     """The reasoner that settings and environment ask for; None means the extractive one.
 
@@ -281,7 +266,7 @@ def make_llm_reasoner(
     ``reranking.evidence_floor`` wins). Raises ``ProviderError`` (kind ``configuration``) with a
     sentence that names the variable to set.
     """
-    provider = choose_provider(settings.reasoning, environ)
+    provider = choose_provider(settings.reasoning, environ, variables)
     if provider is None:
         return None
     floors = (settings.reranking.evidence_floor, evidence_floor, DEFAULT_EVIDENCE_FLOOR)

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import SecretStr
 
-from rag.reasoning.addresses import configuration_error, is_local, normalise_base_url
+from rag.reasoning.addresses import (
+    configuration_error,
+    is_local,
+    normalise_base_url,
+    read_identifier,
+    read_key,
+)
+from rag.reasoning.failures import quiet_chat_class
 from rag.sections import ReasoningSettings
 
 if TYPE_CHECKING:
@@ -22,10 +29,15 @@ Feature = Literal["json_schema", "tools", "temperature", "effort", "stream_optio
 #: Spoken names of "no model at all".
 EXTRACTIVE_NAMES = frozenset({"extractive", "none", "off"})
 
+#: OpenRouter refuses a longer list ("'models' array must have 3 items or fewer").
+MOST_ROUTED_MODELS = 3
+
 # Tokens that a reasoning model may think before its answer starts; they count as output.
 _THINKING_TOKENS = 1500
 _CONNECT_SECONDS = 5.0
 _REASONING_MODEL = re.compile(r"(?:openai/)?(?:gpt-[5-9]|o[1-9])", re.IGNORECASE)
+# They think as well, but their hosts spell the wish for less in ways of their own.
+_OPEN_REASONING_MODEL = re.compile(r"(?:openai/)?gpt-oss", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -48,6 +60,18 @@ class Provider:
     key: SecretStr | None = field(default=None, repr=False)
     organisation: str | None = field(default=None, repr=False)
     project: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Variables:
+    """How the settings of a provider are called, for sentences that name what to change."""
+
+    provider: str = "LLM_PROVIDER"
+    base_url: str = "RAG_REASONING__BASE_URL"
+    key: str = "LLM_API_KEY"
+
+
+FIRST = Variables()
 
 
 def known_providers() -> dict[str, Provider]:
@@ -88,12 +112,14 @@ def known_providers() -> dict[str, Provider]:
     return {row.name: row for row in rows}
 
 
-def choose_provider(settings: ReasoningSettings, environ: Mapping[str, str]) -> Provider | None:
+def choose_provider(
+    settings: ReasoningSettings, environ: Mapping[str, str], variables: Variables = FIRST
+) -> Provider | None:
     """Who answers, with its key; None for the extractive reasoner.
 
     ``settings.provider`` decides. When it is empty, ``settings.base_url`` means ``compatible``;
     else the first of openai, openrouter, anthropic, groq, huggingface whose key is present; else
-    None. The key of ``compatible`` is ``LLM_API_KEY`` and optional: the key of another provider
+    None. The key of ``compatible`` is ``variables.key`` and optional: the key of another provider
     is never sent to an address that somebody typed.
 
     Raises ``ProviderError`` (kind ``configuration``) with a sentence that names the variable for
@@ -109,30 +135,41 @@ def choose_provider(settings: ReasoningSettings, environ: Mapping[str, str]) -> 
             return None
     if name not in table:
         choices = ", ".join([*table, "extractive"])
-        raise configuration_error(f"LLM_PROVIDER names an unknown provider; use one of {choices}.")
+        raise configuration_error(
+            f"{variables.provider} names an unknown provider; use one of {choices}."
+        )
     provider = table[name]
+    if name == "compatible":
+        provider = replace(provider, key_variable=variables.key)
     key = read_key(environ, provider.key_variable) if provider.key_variable else None
     if key is None and provider.key_variable and name != "compatible":
         raise configuration_error(
             f"The provider {name} needs its key in {provider.key_variable}, which is not set.", name
         )
-    address = settings.base_url or (environ.get("OPENAI_BASE_URL", "") if name == "openai" else "")
-    if name == "compatible" and not address.strip():
+    address, set_by = settings.base_url.strip(), variables.base_url
+    if name == "openai" and not address:
+        address, set_by = environ.get("OPENAI_BASE_URL", "").strip(), "OPENAI_BASE_URL"
+    if name == "compatible" and not address:
         raise configuration_error(
-            "The provider compatible needs the address of its server in RAG_REASONING__BASE_URL.",
+            f"The provider compatible needs the address of its server in {set_by}.", name
+        )
+    if provider.routes_models and len(settings.fallback_models) > MOST_ROUTED_MODELS - 1:
+        raise configuration_error(
+            f"OpenRouter takes {MOST_ROUTED_MODELS} models in one request, so "
+            f"RAG_REASONING__FALLBACK_MODELS may name {MOST_ROUTED_MODELS - 1}.",
             name,
         )
     provider = replace(provider, key=key)
-    if address.strip():
-        provider = replace(provider, base_url=normalise_base_url(address))
+    if address:
+        provider = replace(provider, base_url=normalise_base_url(address, set_by))
     if name in {"compatible", "ollama"}:
         local = is_local(provider.base_url)
         provider = replace(provider, billing="local" if local else "paid")
     if name == "openai":
         provider = replace(
             provider,
-            organisation=_identifier(environ, "OPENAI_ORG_ID", "OPENAI_ORGANIZATION"),
-            project=_identifier(environ, "OPENAI_PROJECT_ID"),
+            organisation=read_identifier(environ, "OPENAI_ORG_ID", "OPENAI_ORGANIZATION"),
+            project=read_identifier(environ, "OPENAI_PROJECT_ID"),
         )
     return provider
 
@@ -147,30 +184,6 @@ def _by_presence(
         if hosted and read_key(environ, provider.key_variable) is not None:
             return name
     return ""
-
-
-def read_key(environ: Mapping[str, str], variable: str) -> SecretStr | None:
-    """The key in ``variable``; None when blank or "null".
-
-    Raises ``ProviderError`` for a key with characters that cannot be in a header: the HTTP
-    library would otherwise fail with the key in its message.
-    """
-    value = environ.get(variable, "").strip()
-    if not value or value.lower() in {"null", "none"}:
-        return None
-    if not re.fullmatch(r"[\x21-\x7e]+", value):
-        raise configuration_error(
-            f"{variable} holds characters that no key has; copy the key again."
-        )
-    return SecretStr(value)
-
-
-def _identifier(environ: Mapping[str, str], *variables: str) -> str | None:
-    for variable in variables:
-        value = environ.get(variable, "").strip()
-        if re.fullmatch(r"[\w-]+", value, re.ASCII) and value.lower() not in {"null", "none"}:
-            return value
-    return None
 
 
 def features_for(
@@ -202,13 +215,12 @@ def make_chat(
     ``max_tokens`` limits the visible answer; a model that thinks first gets more on top.
     ``effort`` ("none", "low", …) is sent only as one of ``features``; ``extra`` goes into the body.
     """
-    from langchain_openai import ChatOpenAI
-
     options: dict[str, Any] = {}
     body: dict[str, Any] = dict(extra or {})
-    if "effort" in features and effort is not None:
+    if "effort" in features and effort:
         options["reasoning_effort"] = effort
-    if _REASONING_MODEL.match(model) and options.get("reasoning_effort") != "none":
+    thinks = _REASONING_MODEL.match(model) or _OPEN_REASONING_MODEL.match(model)
+    if thinks and options.get("reasoning_effort") != "none":
         max_tokens += _THINKING_TOKENS
     if "temperature" in features:
         options["temperature"] = settings.temperature
@@ -217,10 +229,12 @@ def make_chat(
     else:
         options["max_tokens"] = max_tokens
     if provider.routes_models:
-        body["provider"] = {"allow_fallbacks": True, "sort": "price"}
+        body["provider"] = {"allow_fallbacks": settings.route_fallbacks}
+        if settings.route_sort:
+            body["provider"]["sort"] = settings.route_sort
         if settings.fallback_models:
-            body["models"] = [model, *settings.fallback_models]
-    chat = ChatOpenAI(
+            body["models"] = list(dict.fromkeys([model, *settings.fallback_models]))
+    chat = quiet_chat_class()(
         model=model,
         api_key=provider.key or SecretStr("not-needed"),
         base_url=provider.base_url,

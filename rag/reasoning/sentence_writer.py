@@ -28,6 +28,8 @@ SENTENCE_WEIGHT = 0.4
 TOO_ALIKE = 0.6
 # A sentence that leans on the one before it does not stand alone in an answer.
 DANGLING_COST = 1.0
+# A part of a comparison is about the paper that it names more than about those that mention it.
+NAMED_GAIN = 0.7
 _DANGLING = re.compile(
     r"(?:It|Its|This|These|Those|They|Their|Such|Both|He|She|The (?:latter|former|same)|However"
     r"|But|Moreover|Furthermore|Thus|Hence|Therefore|In addition|Also|Similarly|In contrast"
@@ -90,7 +92,7 @@ def _groups(
     taken: list[Sentence] = []
     groups: list[list[Sentence]] = []
     for query in queries:
-        scored = score_sentences(query, of_named(query, evidence), lexicon, reranker)
+        scored = score_sentences(query, evidence, lexicon, reranker)
         picked = pick_sentences(scored, share, taken)
         taken += picked
         by_paper: dict[str, list[Sentence]] = {}
@@ -100,18 +102,10 @@ def _groups(
     return groups
 
 
-def of_named(query: str, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
-    """The passages of the papers that a query calls by name; all where it names none of them.
-
-    A part of a comparison is about one paper: what others say of it stands in their own parts.
-    """
-    named = [item for item in evidence if names_spelled(query, _called(item))]
-    return named or evidence
-
-
-def _called(item: Evidence) -> list[str]:
+def calls_by_name(query: str, item: Evidence) -> bool:
+    """Whether the query calls the passage's paper by a name or by the head of its title."""
     head, colon, _ = item.title.partition(":")
-    return [*item.names, head.strip()] if colon else list(item.names)
+    return bool(names_spelled(query, [*item.names, head.strip()] if colon else item.names))
 
 
 def score_sentences(
@@ -134,6 +128,7 @@ def score_sentences(
             SENTENCE_WEIGHT * log_odds(score)
             + log_odds(sentence.evidence.score or 0.0)
             - (DANGLING_COST if _DANGLING.match(sentence.text) else 0.0)
+            + (NAMED_GAIN if calls_by_name(query, sentence.evidence) else 0.0)
             for sentence, score in zip(found, read, strict=True)
         ]
     scored = [

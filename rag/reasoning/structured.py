@@ -1,4 +1,5 @@
-"""Structured replies: the ladder from JSON schema over function calling to JSON by words."""
+"""Structured replies: the ladder from JSON schema over function calling to JSON by words, and the
+verdict that a grader's reply stands for."""
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ from pydantic import BaseModel
 from rag.errors import ProviderError
 from rag.reasoning.ask import Ask
 from rag.reasoning.calls import Upstream
-from rag.reasoning.parsing import parse_reply
-from rag.reasoning.protocol import Turn
+from rag.reasoning.fitting import Passages
+from rag.reasoning.parsing import GradeReply, parse_reply
+from rag.reasoning.protocol import InformationCheck, Turn
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
@@ -21,6 +23,10 @@ Model = TypeVar("Model", bound=BaseModel)
 #: Room for the JSON of one step, in tokens.
 STRUCTURED_TOKENS = 1200
 
+#: The reason of a verdict that no model gave.
+UNREADABLE_VERDICT = "The model's verdict could not be read; decided by the reranker's scores."
+
+_NO_ELEMENT = frozenset({"none", "n/a", "na", "nothing", "-", "null"})
 _REMINDER = (
     "Your last reply could not be read. Reply with exactly one JSON object as described in the "
     "rules, without any text before or after it."
@@ -86,3 +92,29 @@ def _tighten(node: Any) -> None:
         node["additionalProperties"] = False
     for value in node.values():
         _tighten(value)
+
+
+def check_of(reply: GradeReply, evidence: Passages) -> InformationCheck:
+    """The verdict of ``reply`` on ``evidence``. "Sufficient" although no passage helps contradicts
+    itself; the strict reading counts."""
+    numbers = [item.n for item in evidence]
+    helping = {verdict.n for verdict in reply.passages if verdict.helps}
+    relevant = tuple(n for n in numbers if n in helping)
+    sufficient = reply.sufficient
+    if not reply.passages:
+        relevant = tuple(numbers)
+    elif not relevant:
+        sufficient = False
+    missing = tuple(item for item in reply.missing_elements if item.lower() not in _NO_ELEMENT)
+    return InformationCheck(sufficient, missing, relevant, " ".join(reply.reason.split())[:300])
+
+
+def check_by_scores(evidence: Passages, floor: float) -> InformationCheck:
+    """The verdict when no reply could be read: is the best reranker score at least ``floor``?"""
+    best = max((item.score for item in evidence if item.score is not None), default=None)
+    return InformationCheck(
+        sufficient=best is not None and best >= floor,
+        missing_elements=(),
+        relevant=tuple(item.n for item in evidence),
+        reason=UNREADABLE_VERDICT,
+    )

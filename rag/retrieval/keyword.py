@@ -100,7 +100,10 @@ class KeywordIndex:
         # bincount adds term after term, in the order of the query, as the reference does: the
         # sums are the same to the last bit.
         rows = np.concatenate([self.rows[span] for span in spans])
-        scores = np.bincount(rows, np.concatenate([self.weights[span] for span in spans]), size)
+        weights = np.concatenate([self.weights[span] for span in spans])
+        scores: npt.NDArray[np.float64] = np.bincount(rows, weights, size).astype(
+            np.float64, copy=False
+        )
         present = np.zeros(size, dtype=np.bool_)
         present[rows] = True
         return scores, present

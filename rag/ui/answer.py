@@ -82,15 +82,18 @@ def _finished(result: Result) -> str:
         if not told:
             parts.append(f'<p class="miss"><b>{MISSING_WORDS}</b> {text(missing)}</p>')
     if result.degraded is not None:
-        parts.append(f'<p class="degraded">{_without(result.degraded)}</p>')
+        lacking = _without(result.degraded, by_llm=result.reasoner == "llm")
+        parts.append(f'<p class="degraded">{lacking}</p>')
     if result.route in _TEACHING_ROUTES:
         parts.append(_closest(result))
     return "".join(parts)
 
 
-def _without(degraded: Degraded) -> str:
+def _without(degraded: Degraded, *, by_llm: bool) -> str:
     """One sentence about what was missing and what that means for this answer."""
     reason = text(degraded.reason.strip().rstrip("."))
+    if by_llm and "reranker" not in degraded.provider.casefold():
+        return f"The first language model did not answer ({reason}); another one did."
     if "reranker" in degraded.provider.casefold():
         return f"Without the reranker this time ({reason}): the order is that of the search."
     return f"Without a language model this time ({reason}): the sentences are the papers’ own."

@@ -13,7 +13,13 @@ import pytest
 from stub_llm import Reply, StubLlm, error_reply
 
 from rag.errors import ProviderError
-from rag.reasoning.failures import SENTENCES, kind_of, refused_feature, retry_after
+from rag.reasoning.failures import (
+    SENTENCES,
+    WithheldError,
+    kind_of,
+    refused_feature,
+    retry_after,
+)
 from rag.reasoning.llm import make_llm_reasoner
 from rag.reasoning.protocol import CallMeter, CancelToken, InformationCheck, QueryPlan, Turn
 from rag.sections import ReasoningSettings
@@ -56,6 +62,19 @@ def status_error(status: int, message: str = "", **fields: object) -> openai.API
 )
 def test_kinds(error: Exception, kind: str) -> None:
     assert kind_of(error) == kind
+
+
+def test_a_withheld_error_is_judged_by_its_original_and_tells_nothing_of_it() -> None:
+    """C63: what tracers record."""
+    busy = status_error(429, CANARY, headers={"retry-after": "2"})
+    refusal = status_error(400, "temperature unsupported value")
+    assert kind_of(WithheldError(busy)) == "rate"
+    assert retry_after(WithheldError(busy)) == 2
+    assert refused_feature(WithheldError(refusal), frozenset({"temperature"})) == "temperature"
+    assert kind_of(WithheldError(TypeError("choices"))) == "empty"
+    assert kind_of(WithheldError(ValueError({"message": CANARY, "code": 402}))) == "quota"
+    told = "".join(traceback.format_exception(WithheldError(busy))) + repr(WithheldError(busy))
+    assert CANARY not in told and "APIStatusError" in told
 
 
 def test_sentences_are_plain_and_complete() -> None:

@@ -19,6 +19,8 @@ from rag.reasoning.providers import (
 from rag.sections import ReasoningSettings, RerankingSettings
 from rag.settings import Settings
 
+from .llm_bench import passages
+
 
 def chosen(environ: dict[str, str], **settings: object):
     return choose_provider(ReasoningSettings(**settings), environ)
@@ -99,6 +101,20 @@ def test_an_address_alone_means_compatible_and_gets_no_foreign_key() -> None:
         (" https://openrouter.ai/api/v1/models ", "https://openrouter.ai/api/v1"),
         ("http://[::1]:8000", "http://[::1]:8000/v1"),
         ("10.0.0.5:80", "http://10.0.0.5:80/v1"),
+        ("HTTP://LocalHost:8080/V1", "http://localhost:8080/V1"),
+        ('"http://localhost:1234/v1"', "http://localhost:1234/v1"),
+        ("<http://localhost:1234>", "http://localhost:1234/v1"),
+        ("ollama:11434", "http://ollama:11434/v1"),
+        ("http://localhost:11434/api", "http://localhost:11434/v1"),
+        ("localhost:11434/api/chat", "http://localhost:11434/v1"),
+        ("http://localhost:3000/api", "http://localhost:3000/api"),
+        ("api.groq.com", "https://api.groq.com/openai/v1"),
+        ("https://api.groq.com/v1/", "https://api.groq.com/openai/v1"),
+        ("openrouter.ai/api", "https://openrouter.ai/api/v1"),
+        ("https://openrouter.ai/v1/chat/completions", "https://openrouter.ai/api/v1"),
+        ("https://api.anthropic.com/v1/messages", "https://api.anthropic.com/v1"),
+        ("http://localhost:8080/completion", "http://localhost:8080/v1"),
+        ("https://h.example/v1beta/openai/", "https://h.example/v1beta/openai"),
     ],
 )
 def test_base_urls_are_normalised(typed: str, expected: str) -> None:
@@ -117,6 +133,12 @@ def test_base_urls_are_normalised(typed: str, expected: str) -> None:
         "http:///pw-canary",
         "http://pw-canary host",
         "http://[pw-canary/v1",
+        "http:/pw-canary:11434",
+        "http//pw-canary:11434",
+        "http:pw-canary",
+        "https:\\\\pw-canary\\v1",
+        "http://:11434",
+        "https://host/v1#pw-canary",
     ],
 )
 def test_unusable_addresses_are_refused_without_showing_them(typed: str) -> None:
@@ -125,6 +147,12 @@ def test_unusable_addresses_are_refused_without_showing_them(typed: str) -> None
         normalise_base_url(typed)
     assert "canary" not in str(caught.value) + repr(caught.value)
     assert "pw" not in str(caught.value)
+    assert "RAG_REASONING__BASE_URL" in str(caught.value)
+
+
+def test_a_bad_address_names_the_variable_that_holds_it() -> None:
+    with pytest.raises(ProviderError, match="OPENAI_BASE_URL"):
+        chosen({"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "ftp://x"})
 
 
 def test_keys_are_not_in_any_repr() -> None:
@@ -193,6 +221,64 @@ def test_openrouter_sends_its_fallbacks_in_one_request(stub_llm: Callable[..., S
     assert "sort" in body["provider"]
     assert "temperature" not in body
     assert "reasoning_effort" not in body
+
+
+def test_openrouter_routing_is_set(stub_llm: Callable[..., StubLlm]) -> None:
+    stub = stub_llm()
+    environ = {"OPENROUTER_API_KEY": "k"}
+    options = {"provider": "openrouter", "model": "a/b", "fallback_models": ("a/b", "c/d")}
+    plan_with(environ, stub, **options, route_sort="latency", route_fallbacks=False)
+    plan_with(environ, stub, **options, route_sort="")
+    first, then = (seen.body for seen in stub.requests)
+    assert first["provider"] == {"allow_fallbacks": False, "sort": "latency"}
+    assert then["provider"] == {"allow_fallbacks": True}
+    assert first["models"] == ["a/b", "c/d"]
+
+
+def test_openrouter_takes_three_models_at_most() -> None:
+    environ = {"OPENROUTER_API_KEY": "k"}
+    with pytest.raises(ProviderError, match="RAG_REASONING__FALLBACK_MODELS") as caught:
+        chosen(environ, fallback_models=("a/a", "b/b", "c/c"))
+    assert caught.value.kind == "configuration"
+    assert chosen({"GROQ_API_KEY": "k"}, fallback_models=("a", "b", "c")) is not None
+
+
+@pytest.mark.parametrize(
+    ("settings", "sent"),
+    [
+        ({}, ("none", "low")),
+        ({"effort": "high", "small_effort": "minimal"}, ("minimal", "high")),
+        ({"effort": "", "small_effort": ""}, (None, None)),
+    ],
+)
+def test_effort_and_models_of_the_steps(
+    settings: dict[str, str], sent: tuple[str | None, str | None], stub_llm: Callable[..., StubLlm]
+) -> None:
+    """The cheaper model plans, grades and reformulates; the other one writes."""
+    stub = stub_llm()
+    options = {"provider": "openai", "base_url": stub.base_url, **settings}
+    reasoning = ReasoningSettings(model="gpt-6-sol", small_model="gpt-6-luna", **options)
+    reasoner = make_llm_reasoner(Settings(reasoning=reasoning), {"OPENAI_API_KEY": "k"})
+    assert reasoner is not None
+    turn = Turn("What is LoRA?", (), CancelToken(), CallMeter(10))
+    with reasoner:
+        plan = reasoner.plan(turn)
+        check = reasoner.grade(turn, plan, passages(1))
+        reasoner.reformulate(turn, plan, check, (), passages(1))
+        list(reasoner.write(turn, plan, check, passages(1)))
+    assert stub.steps == ["plan", "grade", "reformulate", "write"]
+    bodies = [seen.body for seen in stub.requests]
+    assert [body["model"] for body in bodies] == ["gpt-6-luna"] * 3 + ["gpt-6-sol"]
+    assert [body.get("reasoning_effort") for body in bodies] == [sent[0]] * 3 + [sent[1]]
+
+
+def test_llama_cpp_needs_an_address_only(stub_llm: Callable[..., StubLlm]) -> None:
+    stub = stub_llm()
+    plan_with({}, stub)
+    seen = stub.requests[0]
+    assert (seen.path, seen.body["model"]) == ("/v1/chat/completions", "default")
+    headers = {name.lower(): value for name, value in seen.headers.items()}
+    assert headers["authorization"] == "Bearer not-needed"
 
 
 def test_openai_request_options(stub_llm: Callable[..., StubLlm]) -> None:

@@ -11,8 +11,8 @@ import pytest
 from rag.errors import ModelUnavailableError
 from rag.reasoning.protocol import Evidence, InformationCheck, QueryPlan
 from rag.reasoning.sentence_writer import (
+    calls_by_name,
     is_prose,
-    of_named,
     score_sentences,
     tidy,
     write_from_sentences,
@@ -154,10 +154,10 @@ def test_a_reranker_that_fails_while_sentences_are_chosen_costs_nothing_but_orde
     assert scored[0].text.startswith("Gauges measure")
 
 
-def test_a_part_of_a_comparison_is_written_from_the_paper_it_names() -> None:
-    bert = replace(passage(1, "x" * 50), paper_id="b", title="BERT: Pre-training", names=("BERT",))
-    beit = replace(passage(2, "y" * 50), paper_id="i", title="BEiT: Images", names=("BEiT",))
-    assert of_named("How BERT trains", [bert, beit]) == [bert]
-    assert of_named("How anything trains", [bert, beit]) == [bert, beit]
-    headed = replace(beit, title="GNNExplainer: Explaining", names=())
-    assert of_named("What does GNNExplainer do?", [bert, headed]) == [headed]
+def test_the_paper_that_a_part_names_is_preferred() -> None:
+    bert = replace(passage(1, "x" * 50), title="BERT: Pre-training", names=("BERT",))
+    assert calls_by_name("How BERT trains", bert)
+    assert not calls_by_name("How BEiT trains", bert)
+    headed = replace(bert, title="GNNExplainer: Explaining", names=())
+    assert calls_by_name("What does GNNExplainer do?", headed)
+    assert not calls_by_name("What?", replace(bert, title="No Colon", names=()))
