@@ -188,6 +188,7 @@ class Result(Contract):
     timings_ms: dict[str, float] = Field(default_factory=dict)
     llm_calls: int = 0
     cost_usd: float | None = 0.0
+    citation_precision: float | None = None
     input_tokens: int = 0
     output_tokens: int = 0
     index_fingerprint: str = ""

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent
 KEYS = {
     "question", "answer", "route", "is_compound", "sub_queries", "all_sub_queries", "passes",
     "context_sufficient", "missing_elements", "citations", "chunks", "sentences", "reasoner",
-    "model", "degraded", "timings_ms", "llm_calls", "cost_usd", "input_tokens", "output_tokens", "index_fingerprint",
+    "model", "degraded", "timings_ms", "llm_calls", "cost_usd", "input_tokens", "output_tokens", "citation_precision", "index_fingerprint",
     "settings_hash", "error",
 }  # fmt: skip
 CITATION_KEYS = {"n", "paper_id", "title", "pages", "chunk_ids", "url"}

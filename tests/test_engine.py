@@ -17,7 +17,7 @@ from stub_reasoner import StubReasoner, says_yes
 from stub_replies import default_reply
 
 from rag.agent.events import Event, ReformulatePayload, TokenPayload
-from rag.agent.refusal import NOT_COVERED
+from rag.agent.refusal import NOT_COVERED, NOT_IN_SCOPE
 from rag.engine import Engine
 from rag.reasoning.protocol import Evidence
 from rag.results import AskRequest, Result, Scope, TurnRecord
@@ -176,7 +176,7 @@ def test_a_scope_is_kept(quick_engine: Engine) -> None:
         result = quick_engine.ask(AskRequest(question="How is attention computed?", scope=scope))
         assert result.chunks and all(fits(chunk) for chunk in result.chunks)
     nothing = quick_engine.ask(AskRequest(question=QUESTION, scope=Scope(topics=("Gardening",))))
-    assert (nothing.route, nothing.answer, nothing.chunks) == ("refusal", NOT_COVERED, ())
+    assert (nothing.route, nothing.answer, nothing.chunks) == ("refusal", NOT_IN_SCOPE, ())
 
 
 def test_settings_of_one_question(starter_engine: Engine) -> None:

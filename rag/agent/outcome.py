@@ -8,6 +8,7 @@ from typing import cast, get_args
 
 from rag.agent.refusal import nearest_papers
 from rag.agent.state import AgentState
+from rag.agent.verification import citation_precision
 from rag.reasoning.protocol import CallMeter
 from rag.reasoning.step_down import StepDown
 from rag.results import ChunkRecord, Degraded, ErrorRecord, Result, Route
@@ -51,6 +52,7 @@ def assemble_result(outcome: Outcome, state: AgentState) -> Result:
         chunks=tuple(record for record in chunks if record.chunk_id in kept_ids)
         + tuple(record for record in chunks if record.chunk_id not in kept_ids),
         sentences=state.get("sentences", ()),
+        citation_precision=citation_precision(state.get("sentences", ())),
         invalid_citations=state.get("invalid_citations", 0),
         nearest=nearest_papers(state.get("pool", [])) if refused else (),
         reranking=state.get("reranker", ""),

@@ -26,6 +26,7 @@ def verifier_node(state: AgentState, runtime: Run) -> Update:
             evidence=state["cited_evidence"],
             contexts=state["contexts"],
             citations=state["citations"],
+            library=context.library,
             rarity=context.searcher.index.keyword.rarity,
             remove=context.settings.agent.verification == "remove",
         )

@@ -11,7 +11,7 @@ from rag.errors import ModelUnavailableError
 from rag.indexing.sentences import sentence_spans
 from rag.reasoning.protocol import Evidence, InformationCheck, QueryPlan
 from rag.retrieval.lexicon import Lexicon
-from rag.retrieval.name_table import names_spelled, text_for_query
+from rag.retrieval.name_table import text_for_query
 from rag.retrieval.relevance import log_odds
 from rag.retrieval.reranker import Reranker
 from rag.retrieval.terms import stem, terms
@@ -26,10 +26,7 @@ FARTHEST = 3.0
 # reranker is nearly blind to paraphrase, the relevance is not.
 SENTENCE_WEIGHT = 0.4
 TOO_ALIKE = 0.6
-# A sentence that leans on the one before it does not stand alone in an answer.
-DANGLING_COST = 1.0
-# A part of a comparison is about the paper that it names more than about those that mention it.
-NAMED_GAIN = 0.7
+# A sentence that leans on the one before it does not open a paragraph well.
 _DANGLING = re.compile(
     r"(?:It|Its|This|These|Those|They|Their|Such|Both|He|She|The (?:latter|former|same)|However"
     r"|But|Moreover|Furthermore|Thus|Hence|Therefore|In addition|Also|Similarly|In contrast"
@@ -102,12 +99,6 @@ def _groups(
     return groups
 
 
-def calls_by_name(query: str, item: Evidence) -> bool:
-    """Whether the query calls the passage's paper by a name or by the head of its title."""
-    head, colon, _ = item.title.partition(":")
-    return bool(names_spelled(query, [*item.names, head.strip()] if colon else item.names))
-
-
 def score_sentences(
     query: str, evidence: Sequence[Evidence], lexicon: Lexicon, reranker: Reranker | None
 ) -> list[Sentence]:
@@ -125,10 +116,7 @@ def score_sentences(
         scores = [lexicon.coverage(wanted, sentence.text) for sentence in found]
     else:
         scores = [
-            SENTENCE_WEIGHT * log_odds(score)
-            + log_odds(sentence.evidence.score or 0.0)
-            - (DANGLING_COST if _DANGLING.match(sentence.text) else 0.0)
-            + (NAMED_GAIN if calls_by_name(query, sentence.evidence) else 0.0)
+            SENTENCE_WEIGHT * log_odds(score) + log_odds(sentence.evidence.score or 0.0)
             for sentence, score in zip(found, read, strict=True)
         ]
     scored = [
@@ -218,8 +206,10 @@ def alike(first: Sentence, second: Sentence) -> bool:
 
 
 def _reading_order(sentences: Sequence[Sentence]) -> list[Sentence]:
-    """The best sentence first, so that the answer leads; the rest as they stand in the paper."""
-    lead, *rest = sentences
+    """The best sentence that stands alone first, so that the answer leads; the rest as they stand
+    in the paper."""
+    lead = next((one for one in sentences if not _DANGLING.match(one.text)), sentences[0])
+    rest = [one for one in sentences if one is not lead]
     return [lead, *sorted(rest, key=lambda sentence: (sentence.evidence.n, sentence.place))]
 
 

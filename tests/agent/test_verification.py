@@ -7,7 +7,13 @@ import re
 import pytest
 
 from rag.agent.citations import CitationStream
-from rag.agent.verification import Verified, answer_sentences, cited_papers, verify_answer
+from rag.agent.verification import (
+    Verified,
+    answer_sentences,
+    citation_precision,
+    cited_papers,
+    verify_answer,
+)
 from rag.papers import Library
 from rag.reasoning.protocol import Evidence
 from rag.retrieval.context import Context
@@ -41,6 +47,7 @@ def verified(draft: str, *, remove: bool = False) -> Verified:
         evidence=EVIDENCE,
         contexts=CONTEXTS,
         citations=cited_papers(stream, EVIDENCE, CONTEXTS, Library([])),
+        library=Library([]),
         rarity=lambda term: 1.0,
         remove=remove,
     )
@@ -111,11 +118,55 @@ def test_the_page_is_that_of_the_supporting_sentence() -> None:
     assert TEXTS[1][item.start : item.end] == "It needs little memory for 60 million weights."
 
 
-def test_each_sentence_is_checked_against_its_own_passages() -> None:
-    """The right words with the wrong citation are not supported."""
-    assert verified("Networks with dropout overfit less [1].").sentences[0].support == "not"
-    two = verified("Networks with dropout overfit less [1][2].").sentences[0]
-    assert (two.support, two.cites) == ("supported", (1, 2))
+def test_a_missing_citation_that_fits_replaces_the_wrong_one() -> None:
+    result = verified(
+        "Adam combines momentum with adaptive rates [1]. Networks with dropout overfit less [1]."
+    )
+    assert (
+        result.answer
+        == "Adam combines momentum with adaptive rates [1]. Networks with dropout overfit less [2]."
+    )
+    assert [(item.support, item.cites) for item in result.sentences] == [
+        ("supported", (1,)),
+        ("supported", (2,)),
+    ]
+    assert [(item.n, item.paper_id) for item in result.citations] == [(1, "P1"), (2, "P2")]
+
+
+def test_a_supported_sentence_without_a_citation_gets_one() -> None:
+    result = verified("Networks with dropout overfit less. It runs in parallel on eight GPUs [3].")
+    assert (
+        result.answer
+        == "Networks with dropout overfit less [1]. It runs in parallel on eight GPUs [2]."
+    )
+    assert [item.paper_id for item in result.citations] == ["P2", "P3"]
+
+
+def test_a_citation_that_is_not_needed_is_dropped() -> None:
+    result = verified("Networks with dropout overfit less [1][2].")
+    assert result.answer == "Networks with dropout overfit less [1]."
+    assert (result.sentences[0].support, result.sentences[0].cites) == ("supported", (1,))
+    assert [item.paper_id for item in result.citations] == ["P2"]
+
+
+def test_both_citations_stay_where_each_holds_a_part() -> None:
+    draft = (
+        "Adam combines momentum with adaptive rates, and networks with dropout overfit less [1][2]."
+    )
+    result = verified(draft)
+    assert result.sentences[0].cites == (1, 2)
+    assert [item.paper_id for item in result.citations] == ["P1", "P2"]
+
+
+def test_what_no_passage_supports_keeps_its_citation() -> None:
+    result = verified("Networks with dropout train for 99 days [1].")
+    assert (result.sentences[0].support, result.sentences[0].cites) == ("not", (1,))
+
+
+def test_citation_precision() -> None:
+    assert citation_precision(verified(DRAFT).sentences) == pytest.approx(2 / 3)
+    assert citation_precision(verified(DRAFT, remove=True).sentences) == 1.0
+    assert citation_precision(verified("**Heading**").sentences) is None
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
 from rag.errors import ModelUnavailableError
 from rag.reasoning.protocol import Evidence, InformationCheck, QueryPlan
 from rag.reasoning.sentence_writer import (
-    calls_by_name,
     is_prose,
     score_sentences,
     tidy,
@@ -154,10 +152,10 @@ def test_a_reranker_that_fails_while_sentences_are_chosen_costs_nothing_but_orde
     assert scored[0].text.startswith("Gauges measure")
 
 
-def test_the_paper_that_a_part_names_is_preferred() -> None:
-    bert = replace(passage(1, "x" * 50), title="BERT: Pre-training", names=("BERT",))
-    assert calls_by_name("How BERT trains", bert)
-    assert not calls_by_name("How BEiT trains", bert)
-    headed = replace(bert, title="GNNExplainer: Explaining", names=())
-    assert calls_by_name("What does GNNExplainer do?", headed)
-    assert not calls_by_name("What?", replace(bert, title="No Colon", names=()))
+def test_a_paragraph_opens_with_a_sentence_that_stands_alone() -> None:
+    text = "It keeps gauges gauges gauges. Widgets measure the gauges of a whole factory."
+    plan = QueryPlan("How do gauges work?", ("How do gauges work?",))
+    answer = "".join(
+        write_from_sentences(plan, ENOUGH, [passage(1, text)], lexicon(), WordReranker(), 4)
+    )
+    assert answer.startswith("Widgets measure") or "It keeps" not in answer
