@@ -11,8 +11,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from rag.agent.claim_occurrence import missing_names, missing_numbers
 from rag.agent.events import CompletePayload, ErrorPayload, GradePayload
-from rag.agent.support import missing_names, missing_numbers
 from rag.agent.verification import answer_sentences
 from rag.chunks import Chunk
 from rag.engine import Engine

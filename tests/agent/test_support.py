@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rag.agent.support import judge_claim, missing_names, missing_numbers, numbers_in
+from rag.agent.claim_occurrence import missing_names, missing_numbers
+from rag.agent.support import judge_claim, numbers_in
 
 PASSAGE = (
     "We study low-rank adaptation. LoRA reduces the number of trainable parameters by 10,000 times "
