@@ -33,7 +33,7 @@ _LIST = re.compile(
     # "please list all the", "show me", "which"
     r"^(?:please )?(?:can you )?"
     r"(?:list|show|give|find|name|display|which|what|any|the)?(?: are)?"
-    r"(?: me)?(?: all)?(?: (?:of )?the)?(?: (?:papers? )?)?"
+    r"(?: me)?(?: all)?(?: (?:of )?(?:the|your))?(?: (?:papers? )?)?"
     # "latest papers that you have"
     rf"\s*(?P<order>latest|newest|most recent|recent|oldest|earliest|first)?\s*{PAPERS}\s*"
     r"(?:(?:do you have|are there|in the library|you have|do you hold"

@@ -148,7 +148,12 @@ def _count(expect: Expect, library: Library) -> int:
     if expect.count_before_year is not None:
         return sum(year < expect.count_before_year for year in years)
     if author:
-        return sum(author in map(str.casefold, paper.authors) for paper in library)
+        # "Percy S. Liang" is Percy Liang.
+        wanted = set(author.split())
+        return sum(
+            any(wanted <= set(name.casefold().split()) for name in paper.authors)
+            for paper in library
+        )
     if expect.count_on is not None:
         return sum(bool(word.search(f"{p.title} {p.topic or ''}")) for p in library)
     return len(library)

@@ -100,6 +100,19 @@ def test_papers_of_a_year() -> None:
     assert papers("list papers from 1999") == []
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Show me your newest papers from 2021",
+        "What are the latest papers from 2021?",
+        "which papers are from 2021?",
+        "list all of your papers from 2021",
+    ],
+)
+def test_lists_are_asked_for_in_many_ways(question: str) -> None:
+    assert papers(question) == ["2112.10752", "2106.09685", "2105.05233"]
+
+
 def test_a_long_list_is_cut_and_says_so() -> None:
     many = Library([Paper(f"2101.{n:05}", f"Study {n}", (), "2021-01") for n in range(25)])
     found = answer_from_catalogue("List papers from 2021", many)
