@@ -106,6 +106,10 @@ def _pairs(
     return [(item, by_chunk[item.chunk_ids[0]]) for item in evidence if item.chunk_ids]
 
 
+LEAST_CLAIM_WORDS = 4
+_LONG_WORD = re.compile(r"[^\W\d_]{3,}")
+
+
 @dataclass(frozen=True)
 class _Draft:
     """The writer's answer with its marks and the passages that it may cite, by number."""
@@ -136,7 +140,8 @@ class _Draft:
         if _NO_CLAIM.match(claim):
             return _Checked(*span, cited, Judgement("none", "", ()))
         verdict = self.judge(claim, cited)
-        if verdict.support != "supported":
+        # A heading or a scrap shares its few words with many a passage: it claims nothing.
+        if verdict.support != "supported" and len(_LONG_WORD.findall(claim)) >= LEAST_CLAIM_WORDS:
             added = self.fitting(claim, cited)
             if added is not None:
                 cited, verdict = (*cited, added), self.judge(claim, (added,))
