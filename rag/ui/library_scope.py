@@ -64,7 +64,8 @@ def select_papers(found: pd.DataFrame, everything: pd.DataFrame) -> Selection:
     if not number:
         return Selection((), "Only facts are listed of these: there is no text to ask about.")
     if number == all_searchable:
-        return Selection((), "Nothing is narrowed yet: the Ask tab searches all of these.")
+        held = "all of these" if not left_out else f"the {number:,} that hold text"
+        return Selection((), f"Nothing is narrowed yet: the Ask tab searches {held}.")
     if number > MOST_PAPERS:
         return Selection(
             (), f"{number:,} papers can be searched: narrow them to {MOST_PAPERS} at most."
